@@ -19,9 +19,10 @@ struct CallOrder {
     void (*post_deferred)();
     void (*end_deferring)(MpiCall number);
     // A call has ended, or waits for something.
-    void (*say_running)(Thread* thread);
-    void (*say_receiving)(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t post_order);
-    void (*say_waiting)(Call* call);
+    void (*publish_running)(Thread* thread);
+    void (*publish_receiving)(Call* call, uint32_t peer, uint32_t comm, int tag,
+                              uint32_t post_order);
+    void (*publish_waiting)(Call* call);
     void (*enter_collective_wait)(Call* call, const CommDefinition& name, uint32_t number,
                                   Dependence rule, int root, bool blocks);
     // A message to `peer` was announced.

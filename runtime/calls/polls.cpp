@@ -123,7 +123,7 @@ bool same_entries(Thread* thread, Poll* poll) {
     for (int i = 0; i < poll->requests; ++i) {
         const Before& before = poll->before[i];
         if (before.handle == g_mpi.request_null || before.handle == g_mpi.request_empty) continue;
-        if (before.found.entry == nullptr || !still_stands(before.found)) return false;
+        if (before.found.entry == nullptr || !is_unchanged(before.found)) return false;
     }
     poll->calls = thread->calls;
     return true;

@@ -229,7 +229,7 @@ void leave(Call* call) {
     record->open_depth = 0;
     close_call(call);
     if (g_process.preserve_order) [[unlikely]]
-        g_call_order->say_running(thread);
+        g_call_order->publish_running(thread);
     if (has_samples(thread)) [[unlikely]]
         attend_after(call);
 }

@@ -19,7 +19,7 @@ DWELL_CALL_DATA uint32_t g_lost_sync_count = 0;
 namespace {
 
 constexpr uint64_t kPairKey = 0x70616972;
-constexpr uint32_t kPublishEvery = 8;  // entries that the receiver frees at once
+constexpr uint32_t kPublishEvery = 8;  // entries freed by one store of the receiver
 
 uint32_t order_of(const ChannelEntry* entry) { return entry->order >> kOrderShift; }
 
@@ -27,21 +27,21 @@ bool is_order_before(uint32_t a, uint32_t b) {
     return is_before(a << kOrderShift, b << kOrderShift);
 }
 
-// The entry of that number if it was written already.
+// The entry of that number, null when it is not written yet.
 ChannelEntry* written_entry(Ring* ring, uint64_t number) {
     ChannelEntry* entry = entry_at(ring, number);
     const uint32_t written = __atomic_load_n(&entry->number, __ATOMIC_ACQUIRE);
     return written == static_cast<uint32_t>(number) ? entry : nullptr;
 }
 
-bool is_gap(const ChannelEntry* entry) { return entry->comm == kDroppedEntry; }
+bool is_dropped_run(const ChannelEntry* entry) { return entry->comm == kDroppedEntry; }
 
 bool may_be_out_of_step(const Channel* channel) {
     return channel->paused_ticks != g_live->paused_ticks ||
            channel->lost_sync_count != __atomic_load_n(&g_lost_sync_count, __ATOMIC_RELAXED);
 }
 
-// Its next receive gets the first entry of its kind that is there or will be.
+// The next receive gets the first matching entry, present or future.
 bool is_plain(const Channel* channel) {
     return channel->in_step && channel->taken == 0 && channel->lost_count == 0 &&
            channel->posted_count == 0 && channel->overflow_receives == 0 &&
@@ -65,8 +65,9 @@ void mark_taken(Channel* channel, uint64_t number) {
     }
 }
 
-// With too many kinds of lost messages some are forgotten: then later ones of that kind may be
-// taken for them. Those given up and those received ahead of their gap stand apart.
+// If there are too many kinds of lost messages, some are forgotten, and later messages of such a
+// kind may be taken for them. Given-up messages and those received before their dropped run are
+// counted separately.
 DWELL_COLD void add_lost(Channel* channel, uint32_t comm, int tag, int32_t count) {
     for (uint32_t i = 0; i < channel->lost_count; ++i) {
         DroppedCount* lost = &channel->lost[i];
@@ -88,10 +89,11 @@ uint64_t take_from(Count* count, uint64_t wanted) {
     return taken;
 }
 
-// The receiver comes to a gap for the first time: some of its messages may have been received.
+// The receiver reads a dropped run for the first time: some of its messages may have been received
+// already.
 DWELL_COLD void take_dropped_run(Channel* channel, DroppedRun* dropped_run) {
-    if (dropped_run->met != 0) return;
-    dropped_run->met = 1;
+    if (dropped_run->seen != 0) return;
+    dropped_run->seen = 1;
     const bool ignored_drops = is_before(channel->accounted_drops, channel->ignored_drops);
     channel->accounted_drops += static_cast<uint32_t>(dropped_run->others);
     for (DroppedCount& missing : dropped_run->missing) {
@@ -117,12 +119,13 @@ DWELL_COLD void take_dropped_run(Channel* channel, DroppedRun* dropped_run) {
         received_early -= take_from(&missing.count, received_early);
 }
 
-// A message that stays unreceived while a ring full of later ones is received gives up its entry,
-// or all after it would be dropped; so does one whose receive was not recognised.
+// A message that stays unreceived while a full ring of later ones is received gives up its entry;
+// otherwise all later ones would be dropped. The same for a message whose receive was not
+// recognised.
 void give_up_oldest(Channel* channel) {
     ChannelEntry* oldest = written_entry(channel->in, channel->low + 1);
     if (oldest == nullptr) return;
-    if (is_gap(oldest)) [[unlikely]] {
+    if (is_dropped_run(oldest)) [[unlikely]] {
         take_dropped_run(channel, as_dropped_run(oldest));
         for (const DroppedCount& missing : as_dropped_run(oldest)->missing) {
             if (missing.count != 0) add_lost(channel, missing.comm, missing.tag, missing.count);
@@ -134,11 +137,11 @@ void give_up_oldest(Channel* channel) {
     }
 }
 
-// All up to that number.
+// Gives up all entries up to that number.
 void give_up_entries(Channel* channel, uint64_t number) {
     while (channel->low < number) {
         ChannelEntry* entry = entry_at(channel->in, channel->low + 1);
-        if (is_gap(entry)) take_dropped_run(channel, as_dropped_run(entry));
+        if (is_dropped_run(entry)) take_dropped_run(channel, as_dropped_run(entry));
         mark_taken(channel, channel->low + 1);
     }
 }
@@ -151,22 +154,21 @@ uint64_t last_written(const Channel* channel) {
     return last;
 }
 
-// After a pause: what was sent before it ended may have been received meanwhile.
+// After a pause: messages sent before its end may have been received during it.
 void give_up_paused(Channel* channel) {
     keep_detached(channel);
     for (uint32_t i = 0; i < kRingEntries; ++i) {
         ChannelEntry* entry = written_entry(channel->in, channel->low + 1);
         if (entry == nullptr) return;
-        if (!is_gap(entry) && entry->stamp.at.real >= g_live->resumed_ticks) return;
+        if (!is_dropped_run(entry) && entry->stamp.at.real >= g_live->resumed_ticks) return;
         give_up_entries(channel, channel->low + 1);
     }
 }
 
-// Messages may have been received without being seen.
-DWELL_COLD void fall_out_of_step(Channel* channel, uint32_t lost_sync_count) {
+// Messages may have been received unseen.
+DWELL_COLD void leave_step(Channel* channel, uint32_t lost_sync_count) {
     const bool paused = channel->paused_ticks != g_live->paused_ticks;
-    // Not when nothing but a pause came, in which no receive was left pending and after which all
-    // that were posted are known.
+    // False after a mere pause without pending receives: all receives posted since are known.
     const bool any_received = channel->lost_sync_count != lost_sync_count ||
                               channel->posted_count != 0 || g_process.concurrent;
     channel->paused_ticks = g_live->paused_ticks;
@@ -179,20 +181,20 @@ DWELL_COLD void fall_out_of_step(Channel* channel, uint32_t lost_sync_count) {
     const uint64_t last = last_written(channel);
     for (uint64_t number = channel->low + 1; number <= last; ++number) {
         ChannelEntry* entry = entry_at(channel->in, number);
-        if (is_gap(entry)) take_dropped_run(channel, as_dropped_run(entry));
+        if (is_dropped_run(entry)) take_dropped_run(channel, as_dropped_run(entry));
     }
-    // The next receive's may be among those without an entry.
+    // The entry of the next receive may be among the dropped ones.
     if (channel->ignored_drops != channel->accounted_drops) give_up_entries(channel, last);
     if (any_received || channel->overflow_receives != 0) channel->unverified_up_to = last;
 }
 
-void fall_into_step(Channel* channel) {
+void check_step(Channel* channel) {
     if (may_be_out_of_step(channel)) [[unlikely]]
-        fall_out_of_step(channel, __atomic_load_n(&g_lost_sync_count, __ATOMIC_RELAXED));
+        leave_step(channel, __atomic_load_n(&g_lost_sync_count, __ATOMIC_RELAXED));
 }
 
-// Where the message is that a receive got: MPI gives a message to the receive posted first that it
-// matches, so those posted before the ticket's take theirs first, in thought.
+// Finds the message that a receive got. MPI gives a message to the first posted receive that
+// matches, so receives posted earlier are matched first, without effect.
 class ReceiveMatcher {
   public:
     ReceiveMatcher(Channel* channel, uint32_t comm, int tag, uint32_t post_order)
@@ -202,10 +204,10 @@ class ReceiveMatcher {
             ++before_;
         }
         if (channel->detached_count != 0) [[unlikely]]
-            memset(claims_, 0, sizeof claims_);
+            memset(match_counts_, 0, sizeof match_counts_);
     }
 
-    // The entry, or null: then missing() may tell where the message was counted instead.
+    // The entry, or null; then is_missing() says whether the message was counted as missing.
     ChannelEntry* find() {
         if (!channel_->in_step) [[unlikely]]
             return find_newest();
@@ -218,8 +220,9 @@ class ReceiveMatcher {
             if (entry == nullptr) return nullptr;
             if (is_taken(channel_, number)) continue;
             if (entry->comm >= kDroppedEntry) [[unlikely]] {
-                if (is_gap(entry) && is_in_gap(as_dropped_run(entry))) return nullptr;
-                if (!is_gap(entry)) mark_taken(channel_, number);
+                if (is_dropped_run(entry) && is_in_dropped_run(as_dropped_run(entry)))
+                    return nullptr;
+                if (!is_dropped_run(entry)) mark_taken(channel_, number);
             } else if (!is_matched_earlier(entry->comm, entry->tag) && entry->comm == comm_ &&
                        (entry->tag == tag_ || tag_ == MPI_ANY_TAG)) {
                 number_ = number;
@@ -228,8 +231,8 @@ class ReceiveMatcher {
         }
         return nullptr;
     }
-    // Where it is not certain that the entry that was found is the own one: the newest, or null
-    // when the own one may be missing.
+    // If the match is uncertain: the newest entry, or null when the receive's own entry may be
+    // missing.
     DWELL_COLD ChannelEntry* newest_instead() {
         const uint64_t number = number_;
         if (number == 0 || may_be_missing()) return nullptr;
@@ -237,7 +240,7 @@ class ReceiveMatcher {
         number_ = number;
         return newest;
     }
-    // Receives without a place may be before it.
+    // Overflow receives may precede this receive.
     bool is_uncertain(uint32_t post_order) const {
         return channel_->overflow_receives != 0 && before_ == channel_->posted_count &&
                (post_order == 0 || post_order != channel_->overflow_next);
@@ -258,7 +261,7 @@ class ReceiveMatcher {
         const uint64_t last = last_written(channel_);
         for (uint64_t number = channel_->low + 1; number <= last; ++number) {
             ChannelEntry* entry = entry_at(channel_->in, number);
-            if (is_taken(channel_, number) || !is_gap(entry)) continue;
+            if (is_taken(channel_, number) || !is_dropped_run(entry)) continue;
             DroppedRun* dropped_run = as_dropped_run(entry);
             take_dropped_run(channel_, dropped_run);
             if (dropped_run->others != 0) return true;
@@ -279,19 +282,20 @@ class ReceiveMatcher {
         }
         return nullptr;
     }
-    // A receive posted before takes such a message.
+    // Whether a receive posted earlier matches such a message.
     bool is_matched_earlier(uint32_t comm, int tag) {
         for (uint32_t i = 0; i < before_; ++i) {
             const Posted& posted = channel_->posted[i];
             if ((matched_earlier_ >> i & 1) != 0 || posted.comm != comm) continue;
             if (posted.tag != tag && posted.tag != MPI_ANY_TAG) continue;
-            if (posted.detached < 2 || ++claims_[i] == posted.detached) matched_earlier_ |= 1u << i;
+            if (posted.detached < 2 || ++match_counts_[i] == posted.detached)
+                matched_earlier_ |= 1u << i;
             return true;
         }
         return false;
     }
-    // Of the missing messages one is the own. What order those of different tags came in is not
-    // known: to receives of any tag posted before, the one is as good as the other.
+    // Whether the own message is among the missing ones. Their order across tags is unknown:
+    // receives of any tag posted earlier may match any of them.
     DWELL_COLD bool is_among(DroppedCount* missing, uint32_t kinds) {
         for (uint32_t i = 0; i < kinds; ++i) {
             int64_t count = missing[i].count;
@@ -302,7 +306,7 @@ class ReceiveMatcher {
         }
         return false;
     }
-    DWELL_COLD bool is_in_gap(DroppedRun* dropped_run) {
+    DWELL_COLD bool is_in_dropped_run(DroppedRun* dropped_run) {
         take_dropped_run(channel_, dropped_run);
         if (is_among(dropped_run->missing, kDroppedClasses)) return true;
         if (dropped_run->others == 0) return false;
@@ -316,19 +320,21 @@ class ReceiveMatcher {
     Channel* channel_;
     uint32_t comm_;
     int tag_;
-    uint32_t before_ = 0;           // receives posted before
-    uint32_t matched_earlier_ = 0;  // bit k: of posted k there is a message
-    uint32_t claims_[kPosted];  // of those that are several, how many: only where some are freed
+    uint32_t before_ = 0;           // number of receives posted earlier
+    uint32_t matched_earlier_ = 0;  // bit k: posted receive k has a matching message
+    uint32_t
+        match_counts_[kPosted];  // matches of several freed receives; only set where some are freed
     uint64_t number_ = 0;
     DroppedCount* missing_ = nullptr;
     uint64_t* others_ = nullptr;
 };
 static_assert(kPosted <= 32);
 
-// A receive got a message without an entry: it counts where the message is missing.
-DWELL_COLD void take_without(Channel* channel, ReceiveMatcher* search, uint32_t comm, int tag) {
-    if (search->is_missing()) {
-        search->take_missing();
+// A receive got a message without an entry: it is subtracted where the message was counted as
+// missing.
+DWELL_COLD void take_without(Channel* channel, ReceiveMatcher* matcher, uint32_t comm, int tag) {
+    if (matcher->is_missing()) {
+        matcher->take_missing();
         for (uint32_t i = channel->lost_count; i-- > 0;) {
             if (channel->lost[i].count == 0)
                 channel->lost[i] = channel->lost[--channel->lost_count];
@@ -336,20 +342,20 @@ DWELL_COLD void take_without(Channel* channel, ReceiveMatcher* search, uint32_t 
     } else if (__atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE) !=
                channel->accounted_drops) {
         add_lost(channel, comm, tag, -1);
-    } else {  // nobody told of it
-        forget_served(channel, search->before(), comm, tag);
+    } else {  // no dropped message explains it
+        forget_served(channel, matcher->before(), comm, tag);
         return;
     }
     channel->received += 1;
 }
 
 DWELL_COLD void take_skipped(Channel* channel, uint32_t comm, int tag) {
-    ReceiveMatcher search(channel, comm, tag, 0);
-    if (search.find() != nullptr) {
+    ReceiveMatcher matcher(channel, comm, tag, 0);
+    if (matcher.find() != nullptr) {
         channel->received += 1;
-        mark_taken(channel, search.number());
+        mark_taken(channel, matcher.number());
     } else {
-        take_without(channel, &search, comm, tag);
+        take_without(channel, &matcher, comm, tag);
     }
     give_up_oldest(channel);
 }
@@ -365,29 +371,29 @@ void remove_posted(Channel* channel, uint32_t post_order) {
     remove_place(channel, i);
 }
 
-// Receives that were freed take what has come for them.
+// Freed receives take the entries that have arrived for them.
 DWELL_COLD void take_detached(Channel* channel) {
     for (uint32_t i = 0; i < channel->posted_count;) {
         const Posted posted = channel->posted[i];
-        ReceiveMatcher search(channel, posted.comm, posted.tag, posted.post_order);
-        const bool found = posted.detached != 0 && channel->in_step && search.find() != nullptr;
-        if (!found && !search.is_missing()) {
+        ReceiveMatcher matcher(channel, posted.comm, posted.tag, posted.post_order);
+        const bool found = posted.detached != 0 && channel->in_step && matcher.find() != nullptr;
+        if (!found && !matcher.is_missing()) {
             ++i;
             continue;
         }
         remove_posted(channel, posted.post_order);
         if (found) {
             channel->received += 1;
-            mark_taken(channel, search.number());
+            mark_taken(channel, matcher.number());
         } else {
-            take_without(channel, &search, posted.comm, posted.tag);
+            take_without(channel, &matcher, posted.comm, posted.tag);
         }
         give_up_oldest(channel);
     }
 }
 
-// All that was received without a look at its entry is taken. Where the next entry tells that those
-// before it are of one kind they are not looked at now either.
+// Takes the entries of all skipped messages. If the next entry says that they are all of one kind,
+// they are not read now either.
 void catch_up(Channel* channel) {
     const DroppedCount skipped = channel->skipped;
     channel->skipped.count = 0;
@@ -403,9 +409,9 @@ void catch_up(Channel* channel) {
     for (int32_t i = 0; i < skipped.count; ++i) take_skipped(channel, skipped.comm, skipped.tag);
 }
 
-void get_ready(Channel* channel) {
+void bring_up_to_date(Channel* channel) {
     if (channel->skipped.count != 0) catch_up(channel);
-    fall_into_step(channel);
+    check_step(channel);
     if (channel->detached_count != 0) [[unlikely]]
         take_detached(channel);
 }
@@ -421,7 +427,7 @@ bool open_channels(uint32_t world_size) {
     return true;
 }
 
-// They lie side by side: each alone would take a page.
+// Channels are allocated in groups: one alone would take a page.
 Channel* new_channel() {
     constexpr size_t kTogether = 64;
     static Channel* next = nullptr;
@@ -449,10 +455,10 @@ Channel* make_channel(uint32_t peer) {
     if (made == nullptr) return nullptr;
     auto* rings = static_cast<Ring*>(page);
     made->out = &rings[own < peer ? 0 : 1];
-    // To itself: what it says is what it hears.
+    // A channel of a rank with itself has one ring.
     made->in = &rings[own < peer || own == peer ? 1 : 0];
     if (own == peer) made->in = made->out;
-    made->in_step = true;  // if nothing was paused until now
+    made->in_step = true;  // holds if nothing was paused so far
     made->progress_log = find_progress_log(peer);
     made->next = g_first_channel;
     __atomic_store_n(&g_first_channel, made, __ATOMIC_RELEASE);
@@ -462,7 +468,7 @@ Channel* make_channel(uint32_t peer) {
 uint32_t post(Channel* channel, uint32_t comm, int tag) {
     const ChannelLock lock(channel);
     if (!lock.held()) return 0;
-    get_ready(channel);
+    bring_up_to_date(channel);
     const uint32_t post_order = post_order_after(channel->last_post_order);
     channel->last_post_order = post_order;
     if (channel->posted_count == kPosted || channel->overflow_receives != 0) [[unlikely]] {
@@ -481,7 +487,7 @@ void unpost(Channel* channel, uint32_t post_order) {
 void take_for_detached(Channel* channel) {
     const ChannelLock lock(channel);
     if (!lock.held()) return;
-    get_ready(channel);
+    bring_up_to_date(channel);
     publish_taken(channel);
 }
 
@@ -495,10 +501,10 @@ ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t post
     if (channel->remote != nullptr) return nullptr;
     const ChannelLock lock(channel);
     if (!lock.held()) return nullptr;
-    get_ready(channel);
-    ReceiveMatcher search(channel, comm, tag, post_order);
-    ChannelEntry* entry = search.find();
-    return search.is_uncertain(post_order) ? search.newest_instead() : entry;
+    bring_up_to_date(channel);
+    ReceiveMatcher matcher(channel, comm, tag, post_order);
+    ChannelEntry* entry = matcher.find();
+    return matcher.is_uncertain(post_order) ? matcher.newest_instead() : entry;
 }
 
 bool skip_stamp(Channel* channel, uint32_t comm, int tag) {
@@ -516,37 +522,37 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t post_order, EnterSt
           bool* guessed) {
     const ChannelLock lock(channel);
     if (!lock.held()) return false;
-    get_ready(channel);
-    ReceiveMatcher search(channel, comm, tag, post_order);
-    const ChannelEntry* entry = search.find();
-    const bool uncertain = search.is_uncertain(post_order);
+    bring_up_to_date(channel);
+    ReceiveMatcher matcher(channel, comm, tag, post_order);
+    const ChannelEntry* entry = matcher.find();
+    const bool uncertain = matcher.is_uncertain(post_order);
     remove_posted(channel, post_order);
     *guessed = !channel->in_step || uncertain;
     if (uncertain) [[unlikely]]
         channel->overflow_next = 0;
     if (entry == nullptr) {
-        take_without(channel, &search, comm, tag);
+        take_without(channel, &matcher, comm, tag);
         give_up_oldest(channel);
         return false;
     }
     const uint32_t order = order_of(entry);
     if (uncertain) [[unlikely]]
-        entry = search.newest_instead();
+        entry = matcher.newest_instead();
     const bool known = entry != nullptr;
     if (known) [[likely]]
         *stamp = entry->stamp;
     if (channel->in_step) [[likely]] {
         channel->received += 1;
-        mark_taken(channel, search.number());
+        mark_taken(channel, matcher.number());
     } else {
         channel->received = order;
         channel->in_step = true;
-        give_up_entries(channel, later(search.number(), channel->unverified_up_to));
-        forget_served(channel, search.before(), comm, tag);
+        give_up_entries(channel, later(matcher.number(), channel->unverified_up_to));
+        forget_served(channel, matcher.before(), comm, tag);
         return known;
     }
-    // All before it are taken, and what comes after it cannot be too old: the sender's next entry
-    // is left alone, which it is about to write.
+    // All earlier entries are taken and the next one is recent: its line is left to the sender,
+    // which is about to write it.
     if (channel->taken == 0 && !is_order_before(order + kRingEntries, channel->received)) [[likely]]
         return known;
     give_up_oldest(channel);
@@ -555,7 +561,7 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t post_order, EnterSt
 
 namespace {
 
-// Its real time stands for it: the sender reads that first and last, and there is none meanwhile.
+// The real time is 0 during the write and is stored last: the sender reads it first and last.
 void write_answer(Answer* answer, const Answer& stamp) {
     __atomic_store_n(&answer->real, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&answer->lost, stamp.lost, __ATOMIC_RELEASE);

@@ -1,4 +1,4 @@
-// The sender's side of channels.h: entries, gaps for those that found no room, answers.
+// The sender's side of channels.h: entries, dropped runs and answers.
 #include "runtime/exchange/channels.h"
 #include "runtime/process/shared_words.h"
 
@@ -6,7 +6,7 @@ namespace dwell {
 
 namespace {
 
-constexpr uint64_t kMostAtFirst = 256;  // ticks that the first entry may wait
+constexpr uint64_t kMostAtFirst = 256;  // upper limit of the first measured delay
 
 ChannelEntry* write_entry(Channel* channel, uint32_t* number) {
     const uint64_t next = channel->written + 1;
@@ -37,13 +37,13 @@ DWELL_COLD void drop(Channel* channel, uint32_t comm, int tag) {
     __atomic_store_n(&channel->out->dropped, channel->out->dropped + 1, __ATOMIC_RELEASE);
 }
 
-// There is room again: what was dropped before comes first. False when there is none after that.
-DWELL_COLD bool write_gap(Channel* channel) {
+// There is room again: earlier drops are reported first. False when no room is left after that.
+DWELL_COLD bool write_dropped_run(Channel* channel) {
     uint32_t number = 0;
     ChannelEntry* entry = write_entry(channel, &number);
     if (entry == nullptr) return false;
     channel->dropped_run.order = (channel->sent - 1) << kOrderShift;
-    channel->dropped_run.number = entry->number;  // until all else is written
+    channel->dropped_run.number = entry->number;  // stays invalid until all else is written
     *as_dropped_run(entry) = channel->dropped_run;
     channel->dropped_run = DroppedRun{};
     channel->row.count = 0;
@@ -51,7 +51,8 @@ DWELL_COLD bool write_gap(Channel* channel) {
     return true;
 }
 
-// One more entry of this kind is written. True when kSkipped such came just before.
+// Counts one more entry of this kind. True when the kSkipped entries before it were of the same
+// kind.
 bool continues_row(Channel* channel, uint32_t comm, int tag) {
     DroppedCount* row = &channel->row;
     if (row->comm != comm || row->tag != tag) *row = {comm, tag, 0};
@@ -70,7 +71,7 @@ Announced announce(Channel* channel, const EnterStamp& stamp, uint32_t comm, int
     channel->sent += 1;
     ChannelEntry* entry = nullptr;
     uint32_t number = 0;
-    if (channel->dropped_run.comm == 0 || write_gap(channel)) [[likely]]
+    if (channel->dropped_run.comm == 0 || write_dropped_run(channel)) [[likely]]
         entry = write_entry(channel, &number);
     if (entry == nullptr) [[unlikely]] {
         drop(channel, comm, tag);
@@ -84,7 +85,8 @@ Announced announce(Channel* channel, const EnterStamp& stamp, uint32_t comm, int
                    (in_row ? uint32_t{kInRow} : 0);
     __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
     if (wants_answer) __atomic_store_n(&channel->out->asked, number, __ATOMIC_RELEASE);
-    // The next one: its receiver had it last, and the message would come behind its fetching.
+    // Prefetches the next entry: the receiver had its line last, and the message would be delayed
+    // by fetching it.
     fetch_to_write(entry_at(channel->out, channel->written + 1));
     return {entry, number};
 }
@@ -95,8 +97,7 @@ uint64_t time_of_writing(Channel* channel) {
         return now + channel->drain_ticks;
     full_fence();
     const uint64_t fenced = now_ticks();
-    const uint64_t most =
-        2 * uint64_t{channel->drain_ticks} + kMostAtFirst;  // an interrupt is none
+    const uint64_t most = 2 * uint64_t{channel->drain_ticks} + kMostAtFirst;  // excludes interrupts
     const uint64_t sample = earlier(beyond(fenced - now, g_process.fence_cost_ticks), most);
     channel->drain_ticks = static_cast<uint32_t>((7 * uint64_t{channel->drain_ticks} + sample) / 8);
     return fenced;
@@ -116,7 +117,7 @@ DualTime sent_at(const Announced& announced) {
 
 namespace {
 
-// False while it is written over and over.
+// False while the answer is rewritten all the time.
 bool read_answer(const Answer& answer, Answer* copy) {
     constexpr int kTries = 4;
     for (int i = 0; i < kTries; ++i) {
@@ -138,10 +139,10 @@ bool is_answered(const Announced& announced) {
 }
 
 bool answer_of(const Channel* channel, const Announced& announced, EnterStamp* answer) {
-    Answer came;
-    if (!is_answered(announced) || !read_answer(announced.entry->answer, &came)) return false;
+    Answer read;
+    if (!is_answered(announced) || !read_answer(announced.entry->answer, &read)) return false;
     const uint32_t about_lost = __atomic_load_n(&channel->out->about_lost, __ATOMIC_RELAXED);
-    *answer = stamp_of_answer(came, lost_near(came.lost, about_lost));
+    *answer = stamp_of_answer(read, lost_near(read.lost, about_lost));
     return true;
 }
 

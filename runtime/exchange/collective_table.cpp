@@ -16,20 +16,20 @@ namespace {
 constexpr uint64_t kAreaKey = 0x626f617264730000;  // in the exchange
 constexpr uint32_t kAreaPages = 5;
 constexpr uint32_t kAreaBuckets = 4096;
-constexpr uint32_t kSizeClasses = 16;  // boards of 1, 2, 4 ... pages
+constexpr uint32_t kSizeClasses = 16;  // tables of 1, 2, 4 ... pages
 constexpr uint32_t kMostPages = 1u << 14;
 constexpr int kMaxTries = 1 << 16;
 
-// In the exchange. Boards are named by their first page; 0: none.
+// In the exchange. A table is named by its first page; 0: none.
 struct TableArea {
     uint32_t lock;
-    uint32_t pages;  // of all boards
+    uint32_t pages;  // of all tables
     uint32_t free_tables[kSizeClasses];
     uint32_t buckets[kAreaBuckets];
 };
 static_assert(sizeof(TableArea) <= kAreaPages * kExchangePage);
 
-// The following with StateLock held.
+// The following variables need StateLock.
 TableArea* g_area = nullptr;
 bool g_area_failed = false;
 CollectiveTable* g_free_tables = nullptr;
@@ -43,7 +43,7 @@ bool find_area() {
     return !g_area_failed;
 }
 
-// A process that dies with the lock makes the others go on without boards.
+// If a process dies with the lock, the others go on without tables.
 class AreaLock {
   public:
     AreaLock() {
@@ -69,7 +69,7 @@ class AreaLock {
 
 constexpr size_t kBytesOfMember = sizeof(TableMember) + kTableRows * sizeof(InstanceSlot);
 
-// The members' places fill whole cache lines, so that slots begin on one.
+// The places fill whole cache lines, so that slots are aligned.
 size_t bytes_of_places(uint32_t capacity) {
     return (capacity * sizeof(TableMember) + sizeof(InstanceSlot) - 1) / sizeof(InstanceSlot) *
            sizeof(InstanceSlot);
@@ -126,19 +126,19 @@ void give_back(uint32_t page) {
     *first = page;
 }
 
-void describe(CollectiveTable* table, uint32_t page, const CommDefinition& name) {
+void describe(CollectiveTable* table, uint32_t page, const CommDefinition& definition) {
     SharedTable* shared = shared_at(page);
     table->shared = shared;
     table->places = reinterpret_cast<TableMember*>(shared + 1);
     table->slots = reinterpret_cast<InstanceSlot*>(reinterpret_cast<char*>(shared + 1) +
                                                    bytes_of_places(shared->capacity));
     table->page = page;
-    table->members = name.members;
-    table->others = name.inter ? static_cast<uint32_t>(name.size) : 0;
-    table->side = name.side;
-    table->inter = name.inter;
-    table->is_world = name.is_world;
-    table->rank = name.rank;
+    table->members = definition.members;
+    table->others = definition.inter ? static_cast<uint32_t>(definition.size) : 0;
+    table->side = definition.side;
+    table->inter = definition.inter;
+    table->is_world = definition.is_world;
+    table->rank = definition.rank;
     table->sources.known = table->targets.known = table->origins.known = false;
     table->locked.count = table->releases = 0;
 }
@@ -159,18 +159,20 @@ bool take_place(CollectiveTable* table) {
 }
 
 // With StateLock held.
-CollectiveTable* join(const CommDefinition& name) {
-    if (name.members < 2 || !find_area()) return nullptr;
+CollectiveTable* join(const CommDefinition& definition) {
+    if (definition.members < 2 || !find_area()) return nullptr;
     CollectiveTable* table = take_from(&g_free_tables);
     if (table == nullptr) return nullptr;
     {
         const AreaLock lock;
         if (lock.held()) {
             const uint32_t here = local_ranks();
-            uint32_t page = find_table(name.id);
-            if (page == 0) page = make_table(name.id, here < name.members ? here : name.members);
+            uint32_t page = find_table(definition.id);
+            if (page == 0)
+                page = make_table(definition.id,
+                                  here < definition.members ? here : definition.members);
             if (page != 0) {
-                describe(table, page, name);
+                describe(table, page, definition);
                 table->users = 1;
                 if (take_place(table)) return table;
             }
@@ -182,20 +184,20 @@ CollectiveTable* join(const CommDefinition& name) {
 
 }  // namespace
 
-CollectiveTable* join_table(Thread* thread, CommDefinition* name) {
+CollectiveTable* join_table(Thread* thread, CommDefinition* definition) {
     const uint64_t start = now_ticks();
     const int saved_errno = errno;
     {
         const StateLock lock;
-        if (name->table == nullptr) {
-            CollectiveTable* joined = join(*name);
-            __atomic_store_n(&name->table, joined != nullptr ? joined : &g_no_table,
+        if (definition->table == nullptr) {
+            CollectiveTable* joined = join(*definition);
+            __atomic_store_n(&definition->table, joined != nullptr ? joined : &g_no_table,
                              __ATOMIC_RELEASE);
         }
     }
     errno = saved_errno;
     thread->slow_overhead += now_ticks() - start;
-    return name->table != &g_no_table ? name->table : nullptr;
+    return definition->table != &g_no_table ? definition->table : nullptr;
 }
 
 void hold_table(CollectiveTable* table) { __atomic_fetch_add(&table->users, 1, __ATOMIC_RELAXED); }
@@ -244,9 +246,9 @@ SlotState read_slot(const InstanceSlot* slot, uint32_t number, uint32_t call, En
                                                         : SlotState::kNothingYet;
     }
     read_words(&slot->stamp, stamp);
-    const uint32_t said_call = __atomic_load_n(&slot->call, __ATOMIC_ACQUIRE);
+    const uint32_t found_call = __atomic_load_n(&slot->call, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&slot->begun, __ATOMIC_RELAXED) != number) return SlotState::kLater;
-    return said_call == call ? SlotState::kThis : SlotState::kNothingYet;
+    return found_call == call ? SlotState::kThis : SlotState::kNothingYet;
 }
 
 }  // namespace dwell

@@ -19,30 +19,30 @@ namespace dwell {
 
 namespace {
 
-constexpr uint32_t kMaxPages = 1u << 16;  // 256 MiB of addresses, of which little is ever reserved
+constexpr uint32_t kMaxPages = 1u << 16;  // 256 MiB of addresses, mostly never reserved
 constexpr uint32_t kSlotsForRank = 64;
-constexpr int kMaxTries = 1 << 20;  // until another rank that makes pages is given up
+constexpr int kMaxTries = 1 << 20;  // before giving up on another rank that makes the pages
 
 struct Slot {
-    uint64_t key;     // 0 = free
-    uint32_t page;    // 0 while they are being made
+    uint64_t key;     // 0: free
+    uint32_t page;    // 0: being made
     uint32_t failed;  // there was no room
 };
 
-// At the front of the file; the slots follow.
+// At the front of the file, followed by the slots.
 struct Directory {
     uint32_t slots;      // a power of two
     uint32_t next_page;  // atomically taken
-    uint32_t pairs;      // pages of pairs asked for
+    uint32_t pairs;      // pairs that asked for a page
     uint32_t most_pairs;
 };
 constexpr size_t kDirectoryHead = 64;
 
-// Its name is gone when all have opened it: what the program closes stays closed.
+// Unlinked once all have opened it, so a descriptor that the program closes cannot be reopened.
 OwnFile g_file;
 uint32_t g_local_ranks = 1;
 char* g_memory = nullptr;
-uint32_t g_open_pages = 0;  // of those that are in the file, at the front
+uint32_t g_open_pages = 0;  // pages of the file that are accessible here
 
 Directory* directory() { return reinterpret_cast<Directory*>(g_memory); }
 Slot* slots() { return reinterpret_cast<Slot*>(g_memory + kDirectoryHead); }
@@ -61,8 +61,8 @@ bool open_up_to(uint32_t page) {
     return mprotect(g_memory, size_t{page} * kExchangePage, PROT_READ | PROT_WRITE) == 0;
 }
 
-// All pages that were made so far, by this or another process; none else is in the file, see
-// open_cells().
+// Makes all pages accessible that any process has made so far; the file has no others (see
+// open_cells()).
 bool open_pages() {
     const uint32_t made = __atomic_load_n(&directory()->next_page, __ATOMIC_ACQUIRE);
     const uint32_t pages = made < kMaxPages ? made : kMaxPages;
@@ -71,7 +71,7 @@ bool open_pages() {
     return true;
 }
 
-// Whoever comes first says how large the directory is.
+// The first process decides the size of the directory.
 bool make_directory(uint32_t local_ranks) {
     if (!g_file.reserve(0, kDirectoryHead) || !open_up_to(1)) return false;
     Directory* head = directory();
@@ -168,7 +168,7 @@ void* page_at(uint32_t page) {
 
 namespace {
 
-// When nobody asked before, and if `may_take()`, `take` is called for the number of the first page.
+// For a new key, if `may_take()`, `take` returns the number of the first page.
 template <typename MayTake, typename Take>
 void* find_or_make(uint64_t key, MayTake may_take, Take take) {
     if (g_memory == nullptr || key == 0) return nullptr;
@@ -194,7 +194,8 @@ void* find_or_make(uint64_t key, MayTake may_take, Take take) {
     return nullptr;
 }
 
-// Where it is false once it is so for all: without a slot of the directory they agree, too.
+// Once false, it is false for all: both ranks of a pair get the same answer even without a
+// directory slot.
 bool has_room_for_pair() {
     const Directory* head = directory();
     return __atomic_load_n(&head->pairs, __ATOMIC_ACQUIRE) < head->most_pairs;

@@ -13,8 +13,8 @@ bool is_overflow(const Channel* channel, uint32_t post_order) {
            !is_before(post_order, channel->overflow_first);
 }
 
-// A freed receive counts with one of the same kind that was posted before it, unless one between
-// them may take the same messages. False when there is none; `before`: of the first so many.
+// Adds a freed receive to one of the same kind among the first `before` posted ones, unless a
+// receive between them may take the same messages. False when there is none.
 bool join_detached(Channel* channel, uint32_t before, uint32_t comm, int tag) {
     for (uint32_t i = before; i-- > 0;) {
         Posted* posted = &channel->posted[i];
@@ -28,7 +28,7 @@ bool join_detached(Channel* channel, uint32_t before, uint32_t comm, int tag) {
     return false;
 }
 
-// One without a place: the only one comes after all that have one.
+// Frees an overflow receive. If it is the only one, it comes directly after those in `posted`.
 void leave_overflow(Channel* channel, uint32_t post_order, uint32_t comm, int tag) {
     const bool joins =
         channel->overflow_receives == 1 && join_detached(channel, channel->posted_count, comm, tag);

@@ -1,10 +1,10 @@
-// A turn: the place of a receive in the order in which those of one channel were posted, which
-// tells whose entry is its own. Its ticket names it: tickets grow, wrap around, and are never 0. Of
-// kPosted receives the turns are kept, in Channel::posted; here are those that have no place among
-// these, and those that were freed (channels.h).
+// The order in which the receives of one channel were posted: it decides which entry belongs to
+// which receive. A post order is a number that grows, wraps around and is never 0. The first
+// kPosted receives are kept in Channel::posted; this file handles the overflow beyond them and
+// freed receives (channels.h).
 //
-// With the channel locked, by any thread of the process. No system calls, and nothing fails: what
-// cannot be known is counted as unknown when a receive asks for its entry. Not signal-safe.
+// Any thread of the process, with the channel locked. No system calls. Nothing fails: what cannot
+// be known is counted as unknown when a receive asks for its entry. Not signal-safe.
 #ifndef DWELL_RUNTIME_EXCHANGE_POSTED_RECEIVES_H_
 #define DWELL_RUNTIME_EXCHANGE_POSTED_RECEIVES_H_
 
@@ -12,20 +12,20 @@
 
 namespace dwell {
 
-// a comes before b, where both wrap around.
+// Whether a precedes b; both wrap around.
 inline bool is_before(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
 
-// The next ticket.
 inline uint32_t post_order_after(uint32_t post_order) {
     return post_order != UINT32_MAX ? post_order + 1 : 1;
 }
 
-// A receive is posted that gets no place; all posted after it get none either, while it is pending.
+// Adds a receive for which Channel::posted has no room. All later ones overflow as well while it is
+// pending.
 DWELL_COLD void add_overflow(Channel* channel, uint32_t post_order);
-// One with this ticket, if there is such, is complete or was cancelled.
+// Removes an overflow receive that completed or was cancelled, if there is one of this post order.
 DWELL_COLD void remove_overflow(Channel* channel, uint32_t post_order);
 
-// The receive in that place, below posted_count, is complete; of several that were freed, one.
+// Removes a completed receive at index `place` of Channel::posted; of several freed ones, one.
 inline void remove_place(Channel* channel, uint32_t place) {
     uint32_t* detached = &channel->posted[place].detached;
     if (*detached != 0) {
@@ -39,14 +39,13 @@ inline void remove_place(Channel* channel, uint32_t place) {
     }
 }
 
-// After a pause only those that were freed are known to be pending, and of all others it is said
-// that they are complete.
+// After a pause: only freed receives are still pending, all others count as complete.
 DWELL_COLD void keep_detached(Channel* channel);
-// Counts receives from any source that were freed since this was called last for the channel: each
-// may take a message from it, so they have no place and never get one.
+// Adds as overflow the receives from any source that were freed since the last call for this
+// channel: each may take a message from it.
 DWELL_COLD void add_detached_anywhere(Channel* channel);
-// A receive is complete: those freed and posted before it, of the first `before` places, are that
-// may take the same message.
+// A receive has completed: among the first `before` posted ones, freed receives that match the same
+// message have completed as well.
 DWELL_COLD void forget_served(Channel* channel, uint32_t before, uint32_t comm, int tag);
 
 }  // namespace dwell

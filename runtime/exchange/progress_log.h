@@ -1,20 +1,15 @@
-// An arrival: a rank comes to a call in which MPI takes what was sent to it, a receive or a wait
-// for one, or after some time in no call of MPI any other. The last arrivals of a rank are written
-// down for those on its node whose sends may have had to wait for them (DESIGN 4, the mirror image
-// of the message rule; late_receivers.h). The virtual arrival of DESIGN 4 is another thing, a
-// message's.
+// A log of the last times at which a rank entered a call in which MPI makes progress. Ranks of its
+// host read it to find out when their receiver came (DESIGN 4, the mirror image of the message
+// rule; late_receivers.h).
 //
-// A message of more than 256 bytes, up to what is sent ahead, lies in the sender's memory until the
-// receiver takes it out of there, in any call in which MPI makes progress: its send waits for that.
-// Such messages are many and short, so the receiver tells of its arrivals without being asked, in a
-// line of its own that others read only after a send that took long: a receive costs one store to
-// memory that is at hand. (With a question in each entry that each receive looked for, a stream of
-// 1280 bytes took 24 ns longer for each message, and 180 between processors that share no cache.)
+// A message above 256 bytes, up to the eager limit, stays in the sender's memory until the receiver
+// copies it in any call that makes progress; the send waits for that copy. The receiver logs its
+// progress unasked, by one store to a cache line of its own, which others read only after a send
+// that took long. (With a question in each entry, a stream of 1280-byte messages took 24 ns longer
+// a message, and 180 ns between processors that share no cache.)
 //
-// What made it late its timeline tells (timeline.h).
-//
-// One writes and others read at any time; a line that is being written says nothing. Of several
-// threads one writes. Not signal-safe.
+// One thread of the process writes, other processes read at any time; a log that is being written
+// yields nothing. Not signal-safe.
 #ifndef DWELL_RUNTIME_EXCHANGE_PROGRESS_LOG_H_
 #define DWELL_RUNTIME_EXCHANGE_PROGRESS_LOG_H_
 
@@ -25,21 +20,21 @@
 
 namespace dwell {
 
-// When a rank came to a receive, as it answers or tells unasked.
+// When and after which computation a rank entered a receive.
 struct Answer {
-    uint64_t real;  // in ticks of the node's clock
+    uint64_t real;  // in ticks of the host's clock
     uint32_t lost;  // the low half of lost_of()
-    uint32_t path;  // what it had been doing
+    uint32_t path;  // its last computation
 };
 constexpr int kLostShift = 6;
 
-// Real less virtual time, in units of 1 << kLostShift ticks. Pure, as all here; any thread.
+// Real minus virtual time, in units of 1 << kLostShift ticks. Pure functions; any thread.
 inline uint64_t lost_of(const EnterStamp& stamp) {
     return (stamp.at.real - stamp.at.virt) >> kLostShift;
 }
-// Half of that is some 90 s, of which a long run may lose more. Where an answer is, is no room for
-// all: beside many of a rank stands what it had lost about when it told the last one. It has not
-// lost 45 s more since an answer that is still looked at.
+// The low half covers some 90 s, but a long run may lose more time. The full value is restored from
+// about(), which each rank publishes once for many answers: it never changes by 45 s while an
+// answer is still read.
 constexpr int kAboutShift = 16;
 inline uint32_t about(uint64_t lost) { return static_cast<uint32_t>(lost >> kAboutShift); }
 inline uint64_t lost_near(uint32_t low_half, uint32_t about_that) {
@@ -48,8 +43,7 @@ inline uint64_t lost_near(uint32_t low_half, uint32_t about_that) {
     return near + static_cast<uint64_t>(int64_t{further});
 }
 
-// From and to what the wait analysis works with. The virtual time of an answer is up to 63 ticks
-// too late.
+// Conversions for the wait analysis. The virtual time of an answer is up to 63 ticks too late.
 inline Answer answer_of_stamp(const EnterStamp& stamp) {
     return {stamp.at.real, static_cast<uint32_t>(lost_of(stamp)), stamp.path};
 }
@@ -58,47 +52,46 @@ inline EnterStamp stamp_of_answer(const Answer& answer, uint64_t lost, uint16_t 
 }
 
 struct ProgressEntry {
-    Answer came;
-    uint64_t away;  // real ticks since when it had been in no call in which MPI makes progress
+    Answer entered;
+    uint64_t no_progress_since;  // real ticks when the last call that makes progress ended
 };
 
 constexpr uint32_t kProgressEntries = 2;
 struct alignas(64) ProgressLog {
-    uint64_t version;  // how many were written, times 2; odd while one is
+    uint64_t version;  // number of entries written, times 2; odd during a write
     ProgressEntry last[kProgressEntries];
-    uint32_t
-        work[kProgressEntries];  // EnterStamp::work, and above it of lost_of() what Answer has not
+    uint32_t work[kProgressEntries];  // EnterStamp::work, and above it the high half of lost_of()
 };
 static_assert(sizeof(ProgressLog) == 64);
 
-// The line of a world rank of this node, null when there is no room. It stays where it is to the
-// end of the process. Any thread, with the exchange open; slow, by system calls.
+// The log of a world rank of this host, null when there is no room. It stays in place to the end of
+// the process. Any thread, while the exchange is open; slow: system calls.
 ProgressLog* find_progress_log(uint32_t world_rank);
 
-// Whether the arrival that was written last was at the real time `real`, in ticks: a call that
-// completes many requests comes once. By the process that the line is of.
-inline bool is_last_progress(const ProgressLog& line, uint64_t real) {
-    const uint64_t written = __atomic_load_n(&line.version, __ATOMIC_RELAXED) / 2;
-    return written != 0 && __atomic_load_n(&line.last[(written - 1) % kProgressEntries].came.real,
+// Whether the newest entry has the real time `real`: a call that completes many requests logs
+// progress once. Only the process that owns the log.
+inline bool is_last_progress(const ProgressLog& log, uint64_t real) {
+    const uint64_t written = __atomic_load_n(&log.version, __ATOMIC_RELAXED) / 2;
+    return written != 0 && __atomic_load_n(&log.last[(written - 1) % kProgressEntries].entered.real,
                                            __ATOMIC_RELAXED) == real;
 }
 
-// By the process that the line is of; without waiting. Several threads may do so at a time if
-// `concurrent`: then one that meets another leaves it to that one.
-void write_progress(ProgressLog* line, const EnterStamp& stamp, uint64_t away, bool concurrent);
+// Only the process that owns the log; never waits. `concurrent`: several threads may write at a
+// time, then the second one skips its entry.
+void write_progress(ProgressLog* log, const EnterStamp& stamp, uint64_t no_progress_since,
+                    bool concurrent);
 
-// The arrival that ended the time in which the rank was in no call of MPI, when a message was there
-// for it at the real time `sent`, in ticks, and somebody began at `since` to wait for it to be
-// taken, until `until`: after `sent` it may have stayed in its last call for an eighth of the time
-// that was waited until it came. False, and `came` as it was: when it was in one, when it came
-// before `since` or after `until`, when kProgressEntries others have come since, or while the line
-// is being written. Any thread of the node; without waiting.
-bool progress_after(const ProgressLog* line, uint64_t sent, uint64_t since, uint64_t until,
-                    EnterStamp* came);
+// The entry that ended the receiver's absence from MPI, for a message available at the real time
+// `sent` and a sender that waited for its copy from `since` to `until`. After `sent` the receiver
+// may have stayed in its previous call for an eighth of the sender's wait. False, with `entered`
+// unchanged: the receiver was in a call, came before `since` or after `until`, has logged more than
+// kProgressEntries since, or the log is being written. Any thread of the host; never waits.
+bool progress_after(const ProgressLog* log, uint64_t sent, uint64_t since, uint64_t until,
+                    EnterStamp* entered);
 
-// The last arrival that is known until the real time `until`, in ticks; false when there is none,
-// or while the line is being written. Any thread of the node; without waiting.
-bool progress_before(const ProgressLog* line, uint64_t until, EnterStamp* came);
+// The last entry up to the real time `until`; false: none is known, or the log is being written.
+// Any thread of the host; never waits.
+bool progress_before(const ProgressLog* log, uint64_t until, EnterStamp* entered);
 
 }  // namespace dwell
 

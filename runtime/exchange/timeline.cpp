@@ -14,16 +14,16 @@ namespace {
 constexpr uint64_t kTimelineKey = 0x74696d65;
 constexpr uint32_t kTimelinesOfPage = kExchangePage / sizeof(Timeline);
 
-const Timeline** g_timelines = nullptr;  // by world rank; null: not looked for yet
+const Timeline** g_timelines = nullptr;  // by world rank; null: not looked up yet
 uint32_t g_timeline_count = 0;
 constinit Timeline g_no_timeline{};
 
 constexpr uint64_t kLeastPart_ns = 250;
-constexpr uint64_t kMostShort_ns = 100'000;  // what takes longer is a part of its own
+constexpr uint64_t kMostShort_ns = 100'000;  // longer ones are parts of their own
 uint64_t g_most_short_ticks = 0;
-Thread* g_writer = nullptr;  // where threads are in MPI at the same time
+Thread* g_writer = nullptr;  // where several threads are in MPI at a time
 
-// False: none of the last few parts is a sum of its kind.
+// False: none of the last few parts sums up this kind.
 inline bool add_to_sum(Timeline* timeline, uint32_t rank, uint32_t path, uint32_t waited_for,
                        uint64_t ticks, uint64_t end) {
     for (const Sum& sum : timeline->sums) {
@@ -46,7 +46,7 @@ void append(Timeline* timeline, const Part& part, bool is_short) {
     __atomic_store_n(&timeline->count, timeline->count + 1, __ATOMIC_RELEASE);
 }
 
-// Calls `visit` with each part that may be read, the last one first.
+// Calls `visit` for each readable part, newest first.
 template <typename Visit>
 void for_each_part(const Timeline& timeline, Visit visit) {
     const uint64_t count = __atomic_load_n(&timeline.count, __ATOMIC_ACQUIRE);
@@ -58,7 +58,7 @@ void for_each_part(const Timeline& timeline, Visit visit) {
     }
 }
 
-// Everything before the oldest part is unknown.
+// The time before which nothing is known.
 uint64_t known_since(const Timeline& timeline) {
     const uint64_t count = __atomic_load_n(&timeline.count, __ATOMIC_ACQUIRE);
     if (count <= kParts - kPartsBeingWritten) return 0;
@@ -67,7 +67,7 @@ uint64_t known_since(const Timeline& timeline) {
     return part.begin;
 }
 
-// When the rank left a collective of that communicator last; 0: that is not known.
+// When the rank last left a collective of that communicator; 0: not known.
 uint64_t left_together(const Timeline& timeline, uint32_t comm) {
     uint64_t left = 0;
     for_each_part(timeline, [&](const Part& part) {
@@ -76,7 +76,7 @@ uint64_t left_together(const Timeline& timeline, uint32_t comm) {
     return left;
 }
 
-// What of it lies there; of a sum its part by time.
+// The ticks of a part between two times; those of a sum are spread evenly over its time.
 uint64_t ticks_between(const Part& part, uint64_t since, uint64_t until) {
     if (part.begin >= since && part.end <= until) return part.ticks;
     const uint64_t begin = later(part.begin, since);
@@ -280,7 +280,7 @@ void open_timelines(uint32_t world_size) {
 bool writes_timeline(Thread* thread) {
     if (!g_process.concurrent) [[likely]]
         return true;
-    // A locked instruction would take the line from all the others at each call.
+    // A locked instruction at each call would take the line from all other threads.
     Thread* writer = __atomic_load_n(&g_writer, __ATOMIC_RELAXED);
     if (writer == nullptr) {
         __atomic_compare_exchange_n(&g_writer, &writer, thread, false, __ATOMIC_RELAXED,
@@ -299,7 +299,7 @@ void write_part(Thread* thread, const Part& part) {
         add_part(g_own_timeline, part, g_most_short_ticks);
 }
 
-// Short ones are added without a call, as every statement may have one before it.
+// Short computations are added inline, as one may precede every call.
 void note_new_work(Thread* thread, CellIndex interval, uint64_t ticks, uint64_t now, uint64_t end) {
     const uint32_t path = path_of(interval);
     thread->delay.stamped_at = now;

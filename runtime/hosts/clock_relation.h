@@ -1,9 +1,8 @@
-// The clocks of two hosts: how the ticks of one are told in those of the other (DESIGN 4). Pure
-// functions, for tests and for remote_clocks.cpp.
+// Relates the clocks of two hosts (DESIGN 4). Pure functions, for remote_clocks.cpp and tests.
 //
-// Of a two-way exchange the asker knows when it asked and when the answer came; the answer says
-// what the other clock showed between. Whatever the ways took, the two moments lie no further apart
-// than half the round trip: so the quickest of many exchanges tells most.
+// In a two-way exchange the asking side knows when it asked and when the answer came; the answer
+// holds the other clock's time in between. The error is at most half the round trip, so the
+// quickest of many exchanges is the best.
 #ifndef DWELL_RUNTIME_HOSTS_CLOCK_RELATION_H_
 #define DWELL_RUNTIME_HOSTS_CLOCK_RELATION_H_
 
@@ -12,12 +11,12 @@
 namespace dwell {
 
 struct ClockExchange {
-    uint64_t asked;          // of the own clock
-    uint64_t sent_stamp;     // of the other one, which is the reference
-    uint64_t matched_stamp;  // of the own clock
+    uint64_t asked;     // own clock
+    uint64_t answered;  // the other clock, which is the reference
+    uint64_t received;  // own clock
 };
 
-// Two moments that are the same, but for `bound` ticks.
+// The same moment on two clocks, with an error of at most `bound` ticks.
 struct ClockPair {
     uint64_t own;
     uint64_t reference;
@@ -25,14 +24,14 @@ struct ClockPair {
 };
 
 inline ClockPair pair_of(const ClockExchange& exchange) {
-    const uint64_t trip = exchange.matched_stamp - exchange.asked;
-    return {exchange.asked + trip / 2, exchange.sent_stamp, trip - trip / 2};
+    const uint64_t trip = exchange.received - exchange.asked;
+    return {exchange.asked + trip / 2, exchange.answered, trip - trip / 2};
 }
 
 class ClockEstimate {
   public:
     void add(const ClockExchange& exchange) {
-        if (exchange.matched_stamp < exchange.asked) return;
+        if (exchange.received < exchange.asked) return;
         const ClockPair pair = pair_of(exchange);
         if (known_ && pair.bound >= best_.bound) return;
         best_ = pair;
@@ -46,16 +45,16 @@ class ClockEstimate {
     bool known_ = false;
 };
 
-// Rates that differ by less are taken for equal: measured over some milliseconds, as they are at
-// the start, they differ by 10^-4 from one time to the next on a busy machine, and processors of
-// one kind by some 10^-6.
+// Rates closer than this are taken for equal. Measured over some milliseconds, as at the start,
+// they vary by 10^-4 on a busy machine; processors of one kind differ by some 10^-6.
 constexpr double kEqualRates = 1e-3;
 
-// From one moment onwards, and back. Differences stay whole numbers where the rates are equal.
+// Linear relation from one moment on, in both directions. Differences stay exact where the rates
+// are equal.
 struct ClockRelation {
     uint64_t own = 0;
     uint64_t reference = 0;
-    double excess = 0;  // ticks of the reference for one of its own, less 1
+    double excess = 0;  // reference ticks for one own tick, less 1
 
     uint64_t to_reference(uint64_t ticks) const {
         const auto since = static_cast<int64_t>(ticks - own);
@@ -79,10 +78,10 @@ inline ClockRelation relation_at(const ClockPair& pair, uint64_t own_rate,
     return {pair.own, pair.reference, equal ? 0 : excess};
 }
 
-// What a second measurement says of the first, in own ticks.
+// How good the first measurement was, by a second one; own ticks.
 struct ClockReview {
-    int64_t drift;   // by how much the own clock fell behind what the relation foretold
-    uint64_t bound;  // no time between the two measurements was told more wrongly
+    int64_t drift;   // by how much the own clock fell behind the predicted time
+    uint64_t bound;  // upper bound of the error between the two measurements
 };
 inline ClockReview review(const ClockRelation& relation, const ClockPair& start,
                           const ClockPair& end) {

@@ -1,5 +1,5 @@
-// The channel with another rank, wherever that is: by rings of entries on this host, by letters to
-// another one. The rooms above ask here, and need not know which it is.
+// The channel to another rank: by rings of entries on the same host, by piggyback messages to
+// another host. Higher rooms need not know which.
 #ifndef DWELL_RUNTIME_HOSTS_PARTNERS_H_
 #define DWELL_RUNTIME_HOSTS_PARTNERS_H_
 
@@ -8,8 +8,8 @@
 
 namespace dwell {
 
-// The channel with a world rank, or null: not observed, no room, or on another node while times are
-// told on each node only. The first look at a rank is slow, and counted as such.
+// The channel to a world rank, or null: not profiled, no room, or on another host while times are
+// exchanged within hosts only. The first look-up of a rank is slow, which counts as overhead.
 DWELL_COLD Channel* find_channel(Thread* thread, uint32_t peer);
 
 inline Channel* channel_with(Thread* thread, uint32_t peer) {
@@ -20,15 +20,16 @@ inline Channel* channel_with(Thread* thread, uint32_t peer) {
     return channel != &g_no_channel ? channel : nullptr;
 }
 
-// A receive is posted; the ticket of its turn, 0 when that is not known or another thread has the
-// channel.
+// Adds a posted receive. Returns its post order, 0 when that is not known or another thread holds
+// the channel.
 inline uint32_t post_to(Channel* channel, uint32_t comm, int tag) {
     if (channel->remote == nullptr) return post(channel, comm, tag);
     const ChannelLock lock(channel);
     return lock.held() ? post_remote(channel->remote, comm, tag) : 0;
 }
 
-// The send failed or was cancelled: where its message would have been told by a number, no more is.
+// The send failed or was cancelled. To another host: message numbers are no longer known, so
+// stamping ends.
 void withdraw_from(Channel* channel, const Announced& announced);
 
 }  // namespace dwell

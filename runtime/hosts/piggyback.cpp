@@ -17,15 +17,15 @@ bool g_clocks_related = false;
 namespace {
 
 constexpr uint32_t kOutbox = 64;
-constexpr uint32_t kAnswerEvery = 8;     // letters; then the partner hears that they arrived
-constexpr uint64_t kFirstCost = 30'000;  // letters a second, until it is known
-constexpr uint32_t kFruitless = 4;  // looks before the receiver waits as long as a sender would
-// ChannelEntry::comm of letters about no message:
+constexpr uint32_t kAnswerEvery = 8;     // messages after which their arrival is confirmed
+constexpr uint64_t kFirstCost = 30'000;  // assumed messages a second, until measured
+constexpr uint32_t kFruitless = 4;       // vain looks before the receiver pauses as a sender does
+// ChannelEntry::comm of piggyback messages that belong to no message:
 constexpr uint32_t kAnswerOnly = kFailedEntry;
 constexpr uint32_t kNoticePiggyback = kDroppedEntry;
 
-// On the way a letter has the times of the reference clock. Fields that answers use on a node hold
-// when the next one may come, and how many letters of the other direction have arrived.
+// During transport times are in ticks of the reference clock. The fields of Answer hold when the
+// next piggyback message may come, and how many of the other direction have arrived.
 void set_next(ChannelEntry* piggyback, uint64_t reference) { piggyback->answer.real = reference; }
 uint64_t next_of(const ChannelEntry& piggyback) { return piggyback.answer.real; }
 void set_received(ChannelEntry* piggyback, uint32_t count) { piggyback->answer.lost = count; }
@@ -48,7 +48,7 @@ ChannelEntry piggyback_with(const EntryNotice& notice) {
                                          uint32_t{notice.shift} << 16 | uint32_t{notice.call});
     piggyback.order = notice.number;
     piggyback.answer.real = notice.id;
-    piggyback.answer.path = notice.telling;
+    piggyback.answer.path = notice.send_ticks;
     return piggyback;
 }
 EntryNotice notice_in(const ChannelEntry& piggyback) {
@@ -73,7 +73,7 @@ struct PiggybackState {
     NoticeHandler handle_notice = nullptr;
     Outgoing* outbox = nullptr;
     uint32_t next_out = 0;
-    int* sent_to = nullptr;  // by place
+    int* sent_to = nullptr;  // by index among the profiled ranks
     int received = 0;
     ChannelEntry inbox{};
     MPI_Request incoming = nullptr;
@@ -81,7 +81,7 @@ struct PiggybackState {
 };
 PiggybackState g_piggyback;
 
-// Whoever finds it taken goes on without: letters are only ever tried.
+// A thread that finds the lock taken goes on without: piggyback messages are optional.
 class PiggybackLock {
   public:
     PiggybackLock() : held_(g_piggyback.lock.exchange(1, std::memory_order_acquire) == 0) {}
@@ -96,7 +96,7 @@ class PiggybackLock {
     bool held_;
 };
 
-bool await_piggyback() {
+bool post_inbox() {
     return g_mpi.Irecv(&g_piggyback.inbox, sizeof(ChannelEntry), g_mpi.byte, MPI_ANY_SOURCE,
                        kPiggybackTag, g_profiled.comm, &g_piggyback.incoming) == MPI_SUCCESS;
 }
@@ -128,15 +128,15 @@ bool post_piggyback(RemoteChannel* remote, const ChannelEntry& piggyback) {
     return true;
 }
 
-void update_confirmed(RemoteChannel* remote, const EntryNotice& notice) {
-    EnterStamp came = notice.stamp;
-    came.at.real = came_at(notice);
-    note_said(remote, came);
-    remote->loss_is_told = true;
+void update_loss(RemoteChannel* remote, const EntryNotice& notice) {
+    EnterStamp entered = notice.stamp;
+    entered.at.real = entered_at(notice);
+    note_stamp(remote, entered);
+    remote->loss_is_known = true;
     remote->loss = notice.loss;
 }
 
-void open_piggyback_message(RemoteChannel* remote, uint32_t peer, ChannelEntry* piggyback) {
+void handle_piggyback(RemoteChannel* remote, uint32_t peer, ChannelEntry* piggyback) {
     remote->piggybacks_confirmed = received_of(*piggyback);
     const uint32_t question = question_of(*piggyback);
     if (piggyback->comm == kAnswerOnly) {
@@ -146,7 +146,7 @@ void open_piggyback_message(RemoteChannel* remote, uint32_t peer, ChannelEntry* 
     remote->piggybacks_received += 1;
     if (piggyback->comm == kNoticePiggyback) {
         const EntryNotice notice = notice_in(*piggyback);
-        if (notice.call != kRejected) update_confirmed(remote, notice);
+        if (notice.call != kRejected) update_loss(remote, notice);
         g_piggyback.handle_notice(peer, notice);
     } else {
         remote->next_stamped = g_clock.to_own(next_of(*piggyback));
@@ -160,7 +160,7 @@ void open_piggyback_message(RemoteChannel* remote, uint32_t peer, ChannelEntry* 
     post_piggyback(remote, answer);
 }
 
-// With the lock.
+// With the lock held.
 bool take_piggyback(Thread* thread) {
     int arrived = 0;
     MPI_Status status;
@@ -170,7 +170,7 @@ bool take_piggyback(Thread* thread) {
     }
     g_piggyback.received += 1;
     ChannelEntry piggyback = g_piggyback.inbox;
-    if (!await_piggyback()) g_piggyback.incoming = nullptr;
+    if (!post_inbox()) g_piggyback.incoming = nullptr;
     if (thread == nullptr || status.MPI_SOURCE < 0 || status.MPI_SOURCE >= g_profiled.count) {
         return true;
     }
@@ -178,13 +178,14 @@ bool take_piggyback(Thread* thread) {
     Channel* channel = channel_with(thread, peer);
     if (channel == nullptr || channel->remote == nullptr) return true;
     const ChannelLock lock(channel);
-    if (lock.held()) open_piggyback_message(channel->remote, peer, &piggyback);
+    if (lock.held()) handle_piggyback(channel->remote, peer, &piggyback);
     return true;
 }
 
-// Falls fast and rises slowly: letters may lose the processor on their way. The first one to a
-// partner also connects to it, and does not count. The ticks that count.
-uint64_t notice_cost(const RemoteChannel& remote, uint64_t took) {
+// Updates the cost. It falls fast and rises slowly, because a sender may lose the processor
+// meanwhile. The first message to a partner also connects to it and does not count. Returns the
+// ticks that count.
+uint64_t update_cost(const RemoteChannel& remote, uint64_t took) {
     if (remote.piggybacks_sent < 2) return 0;
     const uint64_t cost = g_piggyback.cost_ticks;
     if (took < cost) {
@@ -227,11 +228,11 @@ bool open_piggyback(NoticeHandler handle_notice) {
     for (uint32_t i = 0; memory != nullptr && i < kOutbox; ++i) {
         g_piggyback.outbox[i].request = nullptr;
     }
-    // The user may have asked for something else on other ranks.
+    // Other ranks may have other options.
     if (sum_over_profiled(wanted ? 0 : 1) != 0) return false;
     g_piggyback.cost_ticks = g_process.header->ticks_per_second / kFirstCost;
-    g_piggyback.open = true;  // also where nothing can be received: the end is common to all
-    if (!await_piggyback()) g_piggyback.incoming = nullptr;
+    g_piggyback.open = true;  // even if nothing can be received: drain_piggybacks() is collective
+    if (!post_inbox()) g_piggyback.incoming = nullptr;
     return true;
 }
 
@@ -267,7 +268,7 @@ uint64_t send_piggyback(RemoteChannel* remote, ChannelEntry* entry) {
     const uint64_t cost = g_piggyback.cost_ticks;
     const uint64_t spacing = kSpacing * cost;
     if (may) {
-        // The message begins when the letter is on its way.
+        // The message itself begins after its piggyback message.
         entry->stamp.at.real += cost;
         entry->stamp = to_reference(entry->stamp);
         set_next(entry, g_clock.to_reference(begin + spacing));
@@ -275,7 +276,7 @@ uint64_t send_piggyback(RemoteChannel* remote, ChannelEntry* entry) {
     }
     remote->next_piggyback = begin + spacing;
     const uint64_t took = now_ticks() - begin;
-    notice_cost(*remote, took);
+    update_cost(*remote, took);
     return took;
 }
 
@@ -312,7 +313,7 @@ uint64_t send_notice(RemoteChannel* remote, const EntryNotice& notice) {
     if (!lock.held() || !has_credit(remote)) return 0;
     const uint64_t begin = now_ticks();
     if (post_piggyback(remote, piggyback_with(notice))) remote->piggybacks_sent += 1;
-    return notice_cost(*remote, now_ticks() - begin);
+    return update_cost(*remote, now_ticks() - begin);
 }
 
 bool take_one_piggyback(Thread* thread) {

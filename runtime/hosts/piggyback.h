@@ -1,13 +1,13 @@
-// Letters: what carries times to other hosts (DESIGN 4, "exchange"). One small message on the
-// communicator of the observed ranks, sent before the message or the collective that it is about:
-// an entry of a channel, or a note (remote_collectives.h).
+// Piggyback messages carry time stamps to other hosts (DESIGN 4, "exchange"): small messages on the
+// communicator of the profiled ranks, sent before the message or collective that they belong to.
+// One holds an entry of a channel or a notice of a collective (remote_collectives.h).
 //
-// A letter costs both sides some microseconds. To each partner there is at most one in kSpacing
-// times what it costs, so that the program's messages are slowed down by at most 3 %; each says
-// when the next one may come, and until then the receiver does not look for it. A partner that
-// receives nothing stops its letters after kCredit of them. Nobody waits for a letter.
+// A piggyback message costs both sides some microseconds. To each partner at most one is sent in
+// kSpacing times its cost, so messages slow down by at most 3 %. It says when the next one may
+// come, and the receiver does not look for one earlier. A partner that receives nothing gets no
+// more than kCredit of them. Nobody waits for one.
 //
-// Everything happens inside calls of the program that MPI lets the calling thread make.
+// All work is done inside MPI calls of the program, by the calling thread.
 #ifndef DWELL_RUNTIME_HOSTS_PIGGYBACK_H_
 #define DWELL_RUNTIME_HOSTS_PIGGYBACK_H_
 
@@ -15,14 +15,14 @@
 
 namespace dwell {
 
-constexpr uint32_t kSpacing = 128;  // 2 sides, both ways: 4 / 128
+constexpr uint32_t kSpacing = 128;  // two sides, both directions: 4 / 128
 constexpr uint32_t kCredit = 16;
 
-// The state of a channel to that world rank; null: it is not observed, or there is no memory. Slow.
+// The channel state for that world rank; null: not profiled, or no memory. Slow.
 RemoteChannel* make_remote_channel(uint32_t peer);
 
-// Before the message `entry` is about, which begins at entry->said on this process's clocks. The
-// ticks that it took are not the program's.
+// Sends the stamp of the message in `entry`, before the message. Returns the ticks used, which are
+// overhead.
 uint64_t send_piggyback(RemoteChannel* remote, ChannelEntry* entry);
 inline bool may_send_piggyback(const RemoteChannel* remote, uint64_t now) {
     return now >= remote->next_piggyback;
@@ -32,41 +32,43 @@ inline bool may_have_piggyback(const RemoteChannel* remote, uint64_t now) {
     return now >= remote->next_stamped;
 }
 
-// The receiver's answer to a question that came with a letter.
+// Answers a question that came with a piggyback message.
 void send_answer(RemoteChannel* remote, uint32_t question, const EnterStamp& stamp);
 
-// A message was received at `now`: takes the letters that have arrived, when there may be one about
-// it. The ticks that it took.
+// After the receipt of a message at `now`: takes the piggyback messages that have arrived, if the
+// message may have one. Returns the ticks used.
 uint64_t collect_piggybacks(Thread* thread, RemoteChannel* remote, uint64_t now);
 
-// About a collective on a communicator.
+// The enter stamp of a collective on a communicator.
 struct EntryNotice {
-    EnterStamp stamp;  // in this process's ticks, when its sender began to tell
-    uint64_t id;       // of the communicator
-    uint32_t number;   // of the collective, from 1; 0: none
-    uint16_t call;     // MpiCall
-    uint8_t shift;     // of its sender's choice (remote_choice.h)
-    uint8_t loss;      // what its sender loses to being observed but for telling, of 256 parts
-    uint32_t telling;  // ticks that its sender expected to tell for: then it came
+    EnterStamp stamp;     // in this process's ticks, when the sender began to send notices
+    uint64_t id;          // of the communicator
+    uint32_t number;      // of the instance, from 1; 0: none
+    uint16_t call;        // MpiCall
+    uint8_t shift;        // of the sender's choice (remote_choice.h)
+    uint8_t loss;         // time that the sender loses to overhead other than notices, of 256 parts
+    uint32_t send_ticks;  // expected duration of sending the notices; the sender entered after it
 };
 using NoticeHandler = void (*)(uint32_t peer, const EntryNotice& notice);
-constexpr uint16_t kRejected = UINT16_MAX;  // as call: taken back; nothing else is said
-inline uint64_t came_at(const EntryNotice& notice) { return notice.stamp.at.real + notice.telling; }
+constexpr uint16_t kRejected = UINT16_MAX;  // in `call`: withdrawn, other fields are not set
+inline uint64_t entered_at(const EntryNotice& notice) {
+    return notice.stamp.at.real + notice.send_ticks;
+}
 
-// In MPI_Init, by every observed rank: `handle_notice` gets the notes that arrive. False: times are
-// told on each node only.
+// In MPI_Init, by every profiled rank: `handle_notice` gets the notices that arrive. False: times
+// are exchanged within hosts only.
 bool open_piggyback(NoticeHandler handle_notice);
 
-// Says so to one rank; not, when that one has not taken the last kCredit letters, or another thread
-// is at it. The ticks that it took; none for the first letter to a rank, which connects to it.
+// Sends a notice to one rank; not if kCredit messages are unconfirmed or another thread holds the
+// lock. Returns the ticks used; 0 for the first message to a rank, which also connects to it.
 uint64_t send_notice(RemoteChannel* remote, const EntryNotice& notice);
-// Takes a letter that has arrived; false: there is none. Who looks in vain may lose the processor:
-// MPI gives it away where it was told to yield.
+// Takes one piggyback message that has arrived; false: there is none. A vain look may lose the
+// processor, because MPI may be set to yield.
 bool take_one_piggyback(Thread* thread);
-// Ticks that sending a letter takes.
+// Ticks that sending one takes.
 uint64_t piggyback_cost();
 
-// In MPI_Finalize, once all observed ranks are there: receives what is on its way.
+// In MPI_Finalize, once all profiled ranks are there: receives what is still under way.
 void drain_piggybacks();
 
 }  // namespace dwell

@@ -8,7 +8,8 @@ bool g_remote_uncounted = false;
 
 namespace {
 
-// Both sides may have different kinds among the first: an entry says how its number was counted.
+// Whether the kind counts several kinds. Both sides may keep different kinds apart, so an entry
+// says how its number was counted.
 bool is_shared(const RemoteChannel* remote, const RemoteKind* kind) {
     return kind >= &remote->kinds[kExactKinds];
 }
@@ -33,7 +34,7 @@ RemoteKind* find_kind(RemoteChannel* remote, uint32_t comm, int tag) {
     return &remote->kinds[kExactKinds + (mixed >> 16) % kSharedKinds];
 }
 
-// A pause, or calls that could not be recorded: messages may have passed uncounted.
+// Messages may have passed uncounted during a pause or in calls that could not be recorded.
 bool is_silent(RemoteChannel* remote) {
     if (g_remote_uncounted || g_live->paused_ticks != 0 ||
         (g_process.header->flags & kFileFull) != 0) [[unlikely]]
@@ -45,7 +46,7 @@ uint32_t order_of(const RemoteChannel* remote, const RemoteKind* kind, uint32_t 
     return number << kNumberShift | (is_shared(remote, kind) ? kSharedNumber : 0);
 }
 
-// It may have been posted before those that have their numbers already.
+// Guessed if receives are pending: this one may have been posted before them.
 RemoteNumber next_number(const RemoteChannel* remote, const RemoteKind* kind) {
     return {order_of(remote, kind, kind->received + 1),
             kind->posted != 0 || is_shared(remote, kind)};
@@ -84,7 +85,7 @@ void put_entry(RemoteChannel* remote, const ChannelEntry& entry) {
     *place = entry;
     place->number = 1;
     if (question_of(entry) != 0) remote->is_asked = true;
-    note_said(remote, entry.stamp);
+    note_stamp(remote, entry.stamp);
 }
 
 uint32_t post_remote(RemoteChannel* remote, uint32_t comm, int tag) {
@@ -159,7 +160,7 @@ bool lost_by_partner(const RemoteChannel& remote, uint64_t at, uint64_t* ticks) 
     const uint64_t lost = remote.last.at.real - remote.last.at.virt;
     const uint64_t since = beyond(at, remote.last.at.real);
     double rate = 0;
-    if (remote.loss_is_told) {
+    if (remote.loss_is_known) {
         rate = remote.loss / 256.0;
     } else if (beyond(remote.last.at.real, remote.before.at.real) >= kRateTicks) {
         const uint64_t earlier_lost = remote.before.at.real - remote.before.at.virt;

@@ -1,11 +1,10 @@
-// Which collectives ranks on other hosts are told of (DESIGN 4, "exchange"). Pure functions, for
-// tests and for remote_collectives.cpp.
+// Chooses the collective instances whose enter times are sent to other hosts (DESIGN 4,
+// "exchange"). Pure functions, for remote_collectives.cpp and tests.
 //
-// What a rank was told is of use only when it knows all whom it depends on, so the members of a
-// communicator must choose the same collectives, though each knows only what telling costs itself,
-// and a reduction gives it no way to ask. So each chooses a part of 1 / 2^shift of them, by bits
-// mixed from their numbers: what one chooses with a shift, all with a smaller one choose as well,
-// and what comes every second or third time in a loop is chosen as often as anything else.
+// A rank needs the enter times of all whom it depends on, so all members must choose the same
+// instances without communication, although each knows only its own cost. Each member chooses a
+// part of 1 / 2^shift by mixed bits of the instance's number. A larger shift chooses a subset of a
+// smaller one, and instances that recur with a period are chosen like any others.
 #ifndef DWELL_RUNTIME_HOSTS_REMOTE_CHOICE_H_
 #define DWELL_RUNTIME_HOSTS_REMOTE_CHOICE_H_
 
@@ -17,8 +16,8 @@
 namespace dwell {
 
 constexpr uint32_t kMostShift = 24;
-constexpr uint32_t kAlwaysTold = 4;   // the first so many, whatever they cost
-constexpr uint32_t kGladlyTold = 32;  // unless all telling together takes too much
+constexpr uint32_t kAlwaysChosen = 4;    // the first instances, at any cost
+constexpr uint32_t kUsuallyChosen = 32;  // the first instances, unless the whole cost is too high
 
 inline bool is_chosen(uint32_t number, uint32_t shift) {
     const uint64_t mixed = mix_path(mix_path(kRootPath, number), number);
@@ -27,29 +26,31 @@ inline bool is_chosen(uint32_t number, uint32_t shift) {
 
 struct RemoteChoice {
     uint32_t shift;
-    uint32_t sent_stamp;  // so far
+    uint32_t chosen_count;  // instances chosen so far
     uint32_t last_number;
-    uint64_t last;  // when
-    uint64_t each;  // ticks from one to the next, as of late: they may come in pairs
+    uint64_t last;  // when it began
+    uint64_t each;  // recent ticks from one instance to the next, averaged because they may come in
+                    // pairs
 };
 
-// The chosen collective `number` begins at `now`; there should be `spacing` ticks between two.
-// `dear`: all telling together has taken too much of the run. How many are chosen from this one on
-// follows from how fast they have come of late.
+// The chosen instance `number` begins at `now`; two of them should be `spacing` ticks apart.
+// `over_budget`: sending has cost too much of the run. Sets the shift for later instances by their
+// recent rate.
 inline void count_chosen(RemoteChoice* choice, uint32_t number, uint64_t now, uint64_t spacing,
-                         bool dear) {
+                         bool over_budget) {
     const uint64_t passed = beyond(now, choice->last);
     const uint32_t calls = number - choice->last_number;
     choice->last = now;
     choice->last_number = number;
-    choice->sent_stamp += 1;
-    if (calls != 0 && choice->sent_stamp != 1) {
+    choice->chosen_count += 1;
+    if (calls != 0 && choice->chosen_count != 1) {
         const uint64_t newest = passed / calls;
         choice->each = choice->each == 0 ? newest : choice->each - choice->each / 4 + newest / 4;
     }
-    if (choice->sent_stamp <= (dear ? kAlwaysTold : kGladlyTold) || calls == 0) return;
+    if (choice->chosen_count <= (over_budget ? kAlwaysChosen : kUsuallyChosen) || calls == 0)
+        return;
     const uint64_t each = choice->each;
-    if (dear) {
+    if (over_budget) {
         if (choice->shift < kMostShift) choice->shift += 1;
     } else if (choice->shift != 0 && each << (choice->shift - 1) >= spacing + spacing / 4) {
         choice->shift -= 1;

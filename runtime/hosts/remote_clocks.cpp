@@ -12,22 +12,22 @@ namespace {
 
 constexpr int kExchanges = 50;
 
-// What goes over the wire: the rate is told with every time.
-struct SendStamp {
+// Sent over MPI: a time with the rate of its clock.
+struct ClockMessage {
     uint64_t ticks;
     uint64_t rate;
 };
 
 struct Clocks {
-    bool speaks = false;  // for its host
+    bool is_leader = false;  // compares clocks for its host
     int hosts = 1;
     int64_t shift = 0;  // of this host's clock, for tests
     ClockPair start{};
 };
 Clocks g_clocks;
 
-// DWELL_CLOCK_SHIFT_NS: for tests, which cannot shift the counter of a processor. Read by the first
-// host; part of every time that is told, by being part of the relation.
+// DWELL_CLOCK_SHIFT_NS: shifts the clock of the first host, for tests, which cannot shift a
+// processor's counter. As a part of the relation it enters every exchanged time.
 int64_t shift_ticks() {
     const char* text = getenv("DWELL_CLOCK_SHIFT_NS");
     if (text == nullptr) return 0;
@@ -43,20 +43,20 @@ int first_place_here() {
     return g_profiled.place;
 }
 
-bool send_stamped(const SendStamp& sent_stamp, int to) {
-    return send_bytes(reinterpret_cast<const char*>(&sent_stamp), sizeof(sent_stamp), to, kClockTag,
+bool send_clock(const ClockMessage& message, int to) {
+    return send_bytes(reinterpret_cast<const char*>(&message), sizeof(message), to, kClockTag,
                       private_deadline());
 }
-bool receive_stamped(SendStamp* sent_stamp, int from) {
-    return receive_bytes(reinterpret_cast<char*>(sent_stamp), sizeof(*sent_stamp), from, kClockTag,
+bool receive_clock(ClockMessage* message, int from) {
+    return receive_bytes(reinterpret_cast<char*>(message), sizeof(*message), from, kClockTag,
                          private_deadline());
 }
 
-// The first rank: answers all hosts, one after the other, as they come.
+// On the first rank: answers all hosts one after the other, in the order of their requests.
 bool answer_hosts() {
     const uint64_t rate = g_process.header->ticks_per_second;
     for (int host = 1; host < g_clocks.hosts; ++host) {
-        SendStamp asked{};
+        ClockMessage asked{};
         MPI_Request request = nullptr;
         MPI_Status status;
         if (g_mpi.Irecv(&asked, sizeof(asked), g_mpi.byte, MPI_ANY_SOURCE, kClockTag,
@@ -66,47 +66,47 @@ bool answer_hosts() {
         }
         const int from = status.MPI_SOURCE;
         for (int i = 0;; ++i) {
-            if (!send_stamped({shifted_now(), rate}, from)) return false;
+            if (!send_clock({shifted_now(), rate}, from)) return false;
             if (i + 1 == kExchanges) break;
-            if (!receive_stamped(&asked, from)) return false;
+            if (!receive_clock(&asked, from)) return false;
         }
     }
     return true;
 }
 
-bool ask_first(ClockEstimate* estimate, uint64_t* rate) {
+bool ask_first_rank(ClockEstimate* estimate, uint64_t* rate) {
     for (int i = 0; i < kExchanges; ++i) {
-        SendStamp sent_stamp{};
+        ClockMessage answer{};
         const uint64_t asked = now_ticks();
-        if (!send_stamped({}, 0) || !receive_stamped(&sent_stamp, 0)) return false;
-        estimate->add({asked, sent_stamp.ticks, now_ticks()});
-        *rate = sent_stamp.rate;
+        if (!send_clock({}, 0) || !receive_clock(&answer, 0)) return false;
+        estimate->add({asked, answer.ticks, now_ticks()});
+        *rate = answer.rate;
     }
     return true;
 }
 
-// What the speaker of a host knows goes to its other ranks.
-struct Spread {
+// The relation, from the leader of a host to its other ranks.
+struct RelationMessage {
     uint64_t own;
     uint64_t reference;
     double excess;
     uint64_t bound;  // 0: not known
 };
 
-bool tell_host(const Spread& spread) {
-    bool sent_stamp = true;
+bool send_to_host(const RelationMessage& relation_message) {
+    bool all_sent = true;
     for (int place = g_profiled.place + 1; place < g_profiled.count; ++place) {
         if (!is_same_host(static_cast<uint32_t>(g_profiled.ranks[place]))) continue;
-        sent_stamp = send_bytes(reinterpret_cast<const char*>(&spread), sizeof(spread), place,
-                                kClockTag, private_deadline()) &&
-                     sent_stamp;
+        all_sent = send_bytes(reinterpret_cast<const char*>(&relation_message),
+                              sizeof(relation_message), place, kClockTag, private_deadline()) &&
+                   all_sent;
     }
-    return sent_stamp;
+    return all_sent;
 }
 
-// The comparison itself, by the first rank and by the others that speak for their hosts.
+// Compares clocks, on the first rank and the leader of every other host.
 bool compare(ClockEstimate* estimate, uint64_t* rate) {
-    return g_profiled.place == 0 ? answer_hosts() : ask_first(estimate, rate);
+    return g_profiled.place == 0 ? answer_hosts() : ask_first_rank(estimate, rate);
 }
 
 }  // namespace
@@ -116,40 +116,42 @@ bool clocks_agree() { return g_clocks_related || g_clocks.hosts == 1; }
 void relate_clocks() {
     if (g_profiled.count < 2 || !launcher_spans_hosts()) return;
     const int first = first_place_here();
-    g_clocks.speaks = first == g_profiled.place;
-    g_clocks.hosts = sum_over_profiled(g_clocks.speaks ? 1 : 0);
+    g_clocks.is_leader = first == g_profiled.place;
+    g_clocks.hosts = sum_over_profiled(g_clocks.is_leader ? 1 : 0);
     if (g_clocks.hosts < 2) return;
     g_clocks.shift = shift_ticks();
     FileHeader* header = g_process.header;
-    Spread spread{0, static_cast<uint64_t>(g_clocks.shift), 0, first == 0 ? uint64_t{1} : 0};
+    RelationMessage relation_message{0, static_cast<uint64_t>(g_clocks.shift), 0,
+                                     first == 0 ? uint64_t{1} : 0};
     bool good = true;
-    if (g_clocks.speaks) {
+    if (g_clocks.is_leader) {
         ClockEstimate estimate;
         uint64_t rate = header->ticks_per_second;
         good = compare(&estimate, &rate);
         if (good && g_profiled.place != 0) {
             const ClockPair pair = estimate.best();
             const ClockRelation relation = relation_at(pair, header->ticks_per_second, rate);
-            spread = {pair.own, pair.reference, relation.excess, pair.bound};
+            relation_message = {pair.own, pair.reference, relation.excess, pair.bound};
         }
-        if (!good) spread.bound = 0;
-        good = tell_host(spread) && good;
+        if (!good) relation_message.bound = 0;
+        good = send_to_host(relation_message) && good;
     } else {
-        good = receive_bytes(reinterpret_cast<char*>(&spread), sizeof(spread), first, kClockTag,
-                             private_deadline()) &&
-               spread.bound != 0;
+        good = receive_bytes(reinterpret_cast<char*>(&relation_message), sizeof(relation_message),
+                             first, kClockTag, private_deadline()) &&
+               relation_message.bound != 0;
     }
-    g_clock = {spread.own, spread.reference, spread.excess};
-    g_clocks.start = {spread.own, spread.reference, spread.bound};
+    g_clock = {relation_message.own, relation_message.reference, relation_message.excess};
+    g_clocks.start = {relation_message.own, relation_message.reference, relation_message.bound};
     if (sum_over_profiled(good ? 0 : 1) != 0) return;
     g_clocks_related = true;
     if (first == 0) return;
-    header->clock_offset_ticks = static_cast<int64_t>(spread.reference - spread.own);
-    header->clock_bound_ticks = spread.bound;
+    header->clock_offset_ticks =
+        static_cast<int64_t>(relation_message.reference - relation_message.own);
+    header->clock_bound_ticks = relation_message.bound;
 }
 
 void review_clocks() {
-    if (!g_clocks_related || !g_clocks.speaks) return;
+    if (!g_clocks_related || !g_clocks.is_leader) return;
     ClockEstimate estimate;
     uint64_t rate = 0;
     if (!compare(&estimate, &rate) || g_profiled.place == 0 || !estimate.known()) return;

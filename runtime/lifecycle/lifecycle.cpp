@@ -63,7 +63,7 @@ void after_init() {
         warn("DWELL_INJECT_NS names rank %d: there are %d, and what is no rank delays nobody",
              injected, size);
     }
-    meet_parent();
+    number_parent_world();
     set_poll_spacing();
     read_eager_limits();
     calibrate_matched_receive();

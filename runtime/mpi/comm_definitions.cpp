@@ -11,22 +11,22 @@ namespace dwell {
 
 namespace {
 
-// Far from each other, and from small numbers, which mix_path() would cancel out.
+// Far apart from each other and from small numbers, which mix_path() would cancel out.
 constexpr uint64_t kWorldId = 0x776f726c6421d4e1;
 constexpr uint64_t kSelfId = 0x73656c66a9f1c36b;
 constexpr uint64_t kFirst = 0x6669727374b5e9d3;
 constexpr uint64_t kWindow = 0x77696e;
 constexpr uint64_t kFile = 0x66696c65;
-constexpr uint64_t kStanding = 0x7374616e64;
+constexpr uint64_t kPersistentCollective = 0x7374616e64;
 constexpr uint64_t kCopy = 0x636f7079;
 constexpr uint64_t kMembers = 0x6d656d62;
 
 constexpr size_t kBuckets = 4096;  // MPI has at most some ten thousand communicators at a time
 CommDefinition* g_buckets[kBuckets];
-CommDefinition* g_free_names = nullptr;  // with StateLock held
+CommDefinition* g_free_definitions = nullptr;  // with StateLock held
 bool g_are_kept = false;
 bool g_look_for_remote = false;
-uint32_t g_forgotten = 0;  // names so far: a look-up may have lost its way meanwhile
+uint32_t g_removed = 0;  // definitions: a concurrent look-up may have followed a stale link
 
 CommDefinition** bucket_of(uintptr_t handle) {
     return &g_buckets[(handle >> 4) * 0x9e3779b97f4a7c15ull >> 52];
@@ -34,11 +34,12 @@ CommDefinition** bucket_of(uintptr_t handle) {
 static_assert(kBuckets == size_t{1} << (64 - 52));
 
 CommDefinition* look_up(uintptr_t handle) {
-    CommDefinition* name = __atomic_load_n(bucket_of(handle), __ATOMIC_ACQUIRE);
-    while (name != nullptr && __atomic_load_n(&name->handle, __ATOMIC_ACQUIRE) != handle) {
-        name = __atomic_load_n(&name->next, __ATOMIC_ACQUIRE);
+    CommDefinition* definition = __atomic_load_n(bucket_of(handle), __ATOMIC_ACQUIRE);
+    while (definition != nullptr &&
+           __atomic_load_n(&definition->handle, __ATOMIC_ACQUIRE) != handle) {
+        definition = __atomic_load_n(&definition->next, __ATOMIC_ACQUIRE);
     }
-    return name;
+    return definition;
 }
 
 DWELL_COLD CommDefinition* look_up_again(uintptr_t handle) {
@@ -46,28 +47,28 @@ DWELL_COLD CommDefinition* look_up_again(uintptr_t handle) {
     return look_up(handle);
 }
 
-uint32_t short_name(uint64_t id) {
+uint32_t short_id_of(uint64_t id) {
     const auto folded = static_cast<uint32_t>(id ^ id >> 32);
     return folded != 0 && folded != UINT32_MAX ? folded : 1;
 }
 
-// The newest of a handle comes first: MPI may hand a handle out again before the thread that freed
-// it has got to take_name(), which takes the oldest.
-void add_name(const CommDefinition& content) {
+// The newest definition of a handle comes first: MPI may reuse a handle before the thread that
+// freed it has called take_definition(), which takes the oldest.
+void add_definition(const CommDefinition& content) {
     const StateLock lock;
-    CommDefinition* name = take_from(&g_free_names);
-    if (name == nullptr) return;
+    CommDefinition* definition = take_from(&g_free_definitions);
+    if (definition == nullptr) return;
     CommDefinition** bucket = bucket_of(content.handle);
-    *name = content;
-    name->name = short_name(content.id);
-    name->next = *bucket;
-    __atomic_store_n(bucket, name, __ATOMIC_RELEASE);
+    *definition = content;
+    definition->short_id = short_id_of(content.id);
+    definition->next = *bucket;
+    __atomic_store_n(bucket, definition, __ATOMIC_RELEASE);
 }
 
-MPI_Group g_world_group = nullptr;  // made at the first need, with StateLock held
+MPI_Group g_world_group = nullptr;  // made at first use, with StateLock held
 
-// The world ranks of `count` ranks of a group; those of other worlds are MPI_UNDEFINED. Each takes
-// Open MPI a search through MPI_COMM_WORLD.
+// The world ranks of `count` ranks of a group; MPI_UNDEFINED in other worlds. Open MPI searches
+// MPI_COMM_WORLD for each.
 bool to_world(MPI_Group group, int count, const int* ranks, int* world) {
     {
         const StateLock lock;
@@ -101,24 +102,25 @@ int first_of(MPI_Group group) {
     return to_world(group, 1, &rank, &world) && world >= 0 ? world : -1;
 }
 
-// All but the id; false when some rank is of another world.
-bool describe(MPI_Comm comm, const Groups& groups, bool inter, CommDefinition* name) {
+// Fills in all but the id; false when some rank is in another world.
+bool describe(MPI_Comm comm, const Groups& groups, bool inter, CommDefinition* definition) {
     const int first = first_of(groups.local());
     const int remote_first = inter ? first_of(groups.remote()) : first;
     if (first < 0 || remote_first < 0) return false;
     const int size = size_of(comm);
     const int remote_size = inter ? remote_size_of(comm) : 0;
-    name->rank = rank_in(comm);
-    name->handle = reinterpret_cast<uintptr_t>(comm);
-    name->size = inter ? remote_size : size;
-    name->members = static_cast<uint32_t>(size + remote_size);
-    name->inter = inter;
-    name->side = first < remote_first ? 0 : 1;
-    name->is_world = !inter && size == g_process.header->world_size;
-    if (g_look_for_remote) name->remote_state = RemoteState::kOfComm;
+    definition->rank = rank_in(comm);
+    definition->handle = reinterpret_cast<uintptr_t>(comm);
+    definition->size = inter ? remote_size : size;
+    definition->members = static_cast<uint32_t>(size + remote_size);
+    definition->inter = inter;
+    definition->side = first < remote_first ? 0 : 1;
+    definition->is_world = !inter && size == g_process.header->world_size;
+    if (g_look_for_remote) definition->remote_state = RemoteState::kOfComm;
     const int low = first < remote_first ? first : remote_first;
     const int high = first < remote_first ? remote_first : first;
-    name->id = mix_path(mix_path(kFirst, static_cast<uint64_t>(low)), static_cast<uint64_t>(high));
+    definition->id =
+        mix_path(mix_path(kFirst, static_cast<uint64_t>(low)), static_cast<uint64_t>(high));
     return true;
 }
 
@@ -126,17 +128,16 @@ bool is_comm(const MPI_Comm* made) {
     return made != nullptr && *made != nullptr && *made != g_mpi.comm_null;
 }
 
-// Groups of which members made communicators: how many so far. Bounded; what finds no room stays
-// without a name.
+// How many communicators each group has made. Bounded; groups beyond the limit get no definitions.
 struct Occurrence {
-    uint64_t members;  // hash of the group; 0 = free
+    uint64_t members;  // hash of the group; 0: free
     uint64_t count;
 };
 constexpr size_t kOccurrences = 1u << 18;
 Occurrence* g_occurrences = nullptr;  // with StateLock held
 size_t g_occurrence_count = 0;
 
-// How many before; with `made`, this is one more.
+// The number made before; with `made`, one more is counted.
 uint64_t occurrences_before(uint64_t members, bool made, bool* known) {
     const StateLock lock;
     *known = false;
@@ -165,7 +166,7 @@ uint64_t occurrences_before(uint64_t members, bool made, bool* known) {
     return before;
 }
 
-// Of a very large group, ranks at even distances stand for all: a rank costs a search through
+// For a very large group, hashes evenly spaced ranks only, as each costs a search of
 // MPI_COMM_WORLD.
 uint64_t hash_of_members(MPI_Group group, int size) {
     constexpr int kSteps = 4'000'000;  // some milliseconds
@@ -190,22 +191,22 @@ uint64_t hash_of_members(MPI_Group group, int size) {
     return hash;
 }
 
-// What dwell asks of MPI meanwhile is not the program's; errno stays.
-class NamingWork {
+// Excludes dwell's own MPI calls from the program's time; keeps errno.
+class DefinitionWork {
   public:
-    NamingWork() : thread_(t_thread), start_(now_ticks()), saved_errno_(errno) {
+    DefinitionWork() : thread_(t_thread), start_(now_ticks()), saved_errno_(errno) {
         if (thread_ == nullptr) return;
         was_in_tool_ = thread_->in_tool;
         thread_->in_tool.begin();
     }
-    ~NamingWork() {
+    ~DefinitionWork() {
         errno = saved_errno_;
         if (thread_ == nullptr) return;
         thread_->in_tool = was_in_tool_;
         if (g_live->paused == 0) thread_->slow_overhead += now_ticks() - start_;
     }
-    NamingWork(const NamingWork&) = delete;
-    NamingWork& operator=(const NamingWork&) = delete;
+    DefinitionWork(const DefinitionWork&) = delete;
+    DefinitionWork& operator=(const DefinitionWork&) = delete;
 
   private:
     Thread* thread_;
@@ -214,11 +215,11 @@ class NamingWork {
     ToolSection was_in_tool_;
 };
 
-bool wants_names() { return g_are_kept && g_live->on != 0; }
+bool wants_definitions() { return g_are_kept && g_live->on != 0; }
 
 }  // namespace
 
-void name_first_comms(int world_size) {
+void define_first_comms(int world_size) {
     CommDefinition world{};
     world.handle = reinterpret_cast<uintptr_t>(g_mpi.comm_world);
     world.id = kWorldId;
@@ -226,49 +227,49 @@ void name_first_comms(int world_size) {
     world.members = static_cast<uint32_t>(world_size);
     world.rank = g_process.header->rank;
     world.is_world = true;
-    add_name(world);
+    add_definition(world);
     CommDefinition self{};
     self.handle = reinterpret_cast<uintptr_t>(g_mpi.comm_self);
     self.id = kSelfId;
     self.size = 1;
     self.members = 1;
-    add_name(self);
+    add_definition(self);
 }
 
-void keep_names(bool remote) {
+void keep_definitions(bool remote) {
     g_are_kept = true;
     g_look_for_remote = remote;
 }
 
-CommDefinition* find_name(uintptr_t handle) {
-    const uint32_t forgotten = __atomic_load_n(&g_forgotten, __ATOMIC_ACQUIRE);
-    CommDefinition* name = look_up(handle);
-    if (name == nullptr && __atomic_load_n(&g_forgotten, __ATOMIC_ACQUIRE) != forgotten) {
+CommDefinition* find_definition(uintptr_t handle) {
+    const uint32_t removed = __atomic_load_n(&g_removed, __ATOMIC_ACQUIRE);
+    CommDefinition* definition = look_up(handle);
+    if (definition == nullptr && __atomic_load_n(&g_removed, __ATOMIC_ACQUIRE) != removed) {
         return look_up_again(handle);
     }
-    return name;
+    return definition;
 }
 
 const CommDefinition* definition_of_comm(Thread*, MPI_Comm comm) {
-    return find_name(reinterpret_cast<uintptr_t>(comm));
+    return find_definition(reinterpret_cast<uintptr_t>(comm));
 }
 
-void name_made(MPI_Comm from, const MPI_Comm* made) {
-    if (!wants_names()) return;
-    const NamingWork work;
-    CommDefinition* parent = find_name(reinterpret_cast<uintptr_t>(from));
+void define_made(MPI_Comm from, const MPI_Comm* made) {
+    if (!wants_definitions()) return;
+    const DefinitionWork work;
+    CommDefinition* parent = find_definition(reinterpret_cast<uintptr_t>(from));
     if (parent == nullptr) return;
     const uint64_t number = __atomic_fetch_add(&parent->made, 1, __ATOMIC_RELAXED);
     if (!is_comm(made)) return;
     const bool inter = is_inter(*made);
     const Groups groups(*made, inter);
-    CommDefinition name{};
-    if (!describe(*made, groups, inter, &name)) return;
-    name.id = mix_path(mix_path(parent->id, number), name.id);
-    add_name(name);
+    CommDefinition definition{};
+    if (!describe(*made, groups, inter, &definition)) return;
+    definition.id = mix_path(mix_path(parent->id, number), definition.id);
+    add_definition(definition);
 }
 
-// Of the hash of those who make it, and the id so far.
+// The hash of the making group, and the id so far.
 uint64_t id_of_made(uint64_t members, uint64_t number, uint64_t id) {
     return mix_path(mix_path(members, number), id);
 }
@@ -277,38 +278,38 @@ uint64_t with_tag(uint64_t members, int tag, bool inter) {
     return members != 0 ? members : 1;
 }
 
-bool name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, CollectiveTable* table) {
-    if (!wants_names() || !is_comm(made) ||
-        // A handle that dwell knows nothing of may be another MPI library's.
-        find_name(reinterpret_cast<uintptr_t>(from)) == nullptr) {
+bool define_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, CollectiveTable* table) {
+    if (!wants_definitions() || !is_comm(made) ||
+        // An unknown handle may belong to another MPI library.
+        find_definition(reinterpret_cast<uintptr_t>(from)) == nullptr) {
         return false;
     }
-    const NamingWork work;
+    const DefinitionWork work;
     const bool inter = is_inter(*made);
     const Groups groups(*made, inter);
-    CommDefinition name{};
-    if (!describe(*made, groups, inter, &name)) return false;
-    const auto local = static_cast<int>(name.members) - (inter ? name.size : 0);
+    CommDefinition definition{};
+    if (!describe(*made, groups, inter, &definition)) return false;
+    const auto local = static_cast<int>(definition.members) - (inter ? definition.size : 0);
     uint64_t members = hash_of_members(groups.local(), local);
     if (inter) {
-        const uint64_t remote = hash_of_members(groups.remote(), name.size);
-        members = name.side == 0 ? mix_path(members, remote) : mix_path(remote, members);
+        const uint64_t remote = hash_of_members(groups.remote(), definition.size);
+        members = definition.side == 0 ? mix_path(members, remote) : mix_path(remote, members);
     }
     members = with_tag(members, tag, inter);
     bool known = false;
     const uint64_t number = occurrences_before(members, true, &known);
     if (!known) return false;
-    name.id = id_of_made(members, number, name.id);
-    name.table = table;
-    name.collectives = 1;  // that made it
-    add_name(name);
+    definition.id = id_of_made(members, number, definition.id);
+    definition.table = table;
+    definition.collectives = 1;  // the one that made it
+    add_definition(definition);
     return true;
 }
 
-bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommDefinition* name) {
+bool define_before_made(MPI_Comm from, MPI_Group group, int tag, CommDefinition* definition) {
     int own = MPI_UNDEFINED;
-    const NamingWork work;
-    if (find_name(reinterpret_cast<uintptr_t>(from)) == nullptr) return false;
+    const DefinitionWork work;
+    if (find_definition(reinterpret_cast<uintptr_t>(from)) == nullptr) return false;
     const int size = size_of(group);
     if (size < 1) return false;
     const int first = first_of(group);
@@ -318,45 +319,45 @@ bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommDefinition* n
     bool known = false;
     const uint64_t number = occurrences_before(members, false, &known);
     const auto place = static_cast<uint64_t>(first);
-    *name = CommDefinition{};
-    name->id = id_of_made(members, number, mix_path(mix_path(kFirst, place), place));
-    name->name = short_name(name->id);
-    name->members = static_cast<uint32_t>(size);
-    name->size = size;
-    name->rank = own;
-    name->is_world = size == g_process.header->world_size;
+    *definition = CommDefinition{};
+    definition->id = id_of_made(members, number, mix_path(mix_path(kFirst, place), place));
+    definition->short_id = short_id_of(definition->id);
+    definition->members = static_cast<uint32_t>(size);
+    definition->size = size;
+    definition->rank = own;
+    definition->is_world = size == g_process.header->world_size;
     return known;
 }
 
 namespace {
 
-// What a window, file, persistent collective or copy is called after: what it is, and how many were
-// made before.
-struct Naming {
-    uint64_t what;
+// What distinguishes the id of a window, file, persistent collective or duplicate: its kind and the
+// number made before.
+struct ObjectKind {
+    uint64_t id_part;
     uint32_t CommDefinition::*count;
     RemoteState remote_state;
 };
 
-// It has the members of its communicator.
-DWELL_COLD void name_made_of_all(MPI_Comm from, uintptr_t handle, const Naming& naming) {
-    if (!wants_names()) return;
-    const NamingWork work;
-    CommDefinition* parent = find_name(reinterpret_cast<uintptr_t>(from));
+// For objects with the same members as their communicator.
+DWELL_COLD void define_made_of_all(MPI_Comm from, uintptr_t handle, const ObjectKind& kind) {
+    if (!wants_definitions()) return;
+    const DefinitionWork work;
+    CommDefinition* parent = find_definition(reinterpret_cast<uintptr_t>(from));
     if (parent == nullptr) return;
-    const uint64_t number = __atomic_fetch_add(&(parent->*naming.count), 1, __ATOMIC_RELAXED);
+    const uint64_t number = __atomic_fetch_add(&(parent->*kind.count), 1, __ATOMIC_RELAXED);
     if (handle == 0) return;
-    CommDefinition name = *parent;
-    name.handle = handle;
-    name.id = mix_path(mix_path(parent->id, number), naming.what);
-    name.made = 0;
-    name.files = 0;
-    name.collectives = 0;
-    name.table = nullptr;
-    name.remote_state =
-        parent->remote_state == RemoteState::kNone ? RemoteState::kNone : naming.remote_state;
-    name.remote = nullptr;
-    add_name(name);
+    CommDefinition definition = *parent;
+    definition.handle = handle;
+    definition.id = mix_path(mix_path(parent->id, number), kind.id_part);
+    definition.made = 0;
+    definition.files = 0;
+    definition.collectives = 0;
+    definition.table = nullptr;
+    definition.remote_state =
+        parent->remote_state == RemoteState::kNone ? RemoteState::kNone : kind.remote_state;
+    definition.remote = nullptr;
+    add_definition(definition);
 }
 
 template <typename Handle>
@@ -366,38 +367,40 @@ uintptr_t handle_at(const Handle* place) {
 
 }  // namespace
 
-void name_copied(MPI_Comm from, const MPI_Comm* made) {
-    name_made_of_all(from, is_comm(made) ? handle_at(made) : 0,
-                     {kCopy, &CommDefinition::made, RemoteState::kOfComm});
+void define_copied(MPI_Comm from, const MPI_Comm* made) {
+    define_made_of_all(from, is_comm(made) ? handle_at(made) : 0,
+                       {kCopy, &CommDefinition::made, RemoteState::kOfComm});
 }
 
-void name_made(MPI_Comm from, const MPI_Win* made) {
-    name_made_of_all(from, handle_at(made),
-                     {kWindow, &CommDefinition::made, RemoteState::kOfWindow});
+void define_made(MPI_Comm from, const MPI_Win* made) {
+    define_made_of_all(from, handle_at(made),
+                       {kWindow, &CommDefinition::made, RemoteState::kOfWindow});
 }
 
-void name_made(MPI_Comm from, const MPI_File* made) {
-    name_made_of_all(from, handle_at(made), {kFile, &CommDefinition::files, RemoteState::kOfFile});
+void define_made(MPI_Comm from, const MPI_File* made) {
+    define_made_of_all(from, handle_at(made),
+                       {kFile, &CommDefinition::files, RemoteState::kOfFile});
 }
 
-// Its starts are collectives of its own: of several such each member may start another one first.
-void name_made(MPI_Comm from, const MPI_Request* made) {
-    name_made_of_all(from, handle_at(made), {kStanding, &CommDefinition::made, RemoteState::kNone});
+// A persistent collective numbers its own starts: members may start several in different orders.
+void define_made(MPI_Comm from, const MPI_Request* made) {
+    define_made_of_all(from, handle_at(made),
+                       {kPersistentCollective, &CommDefinition::made, RemoteState::kNone});
 }
 
-bool take_name(uintptr_t handle, CommDefinition* gone) {
+bool take_definition(uintptr_t handle, CommDefinition* gone) {
     const StateLock lock;
     CommDefinition** oldest = nullptr;
     for (CommDefinition** at = bucket_of(handle); *at != nullptr; at = &(*at)->next) {
         if ((*at)->handle == handle) oldest = at;
     }
     if (oldest == nullptr) return false;
-    CommDefinition* name = *oldest;
-    __atomic_store_n(oldest, name->next, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&g_forgotten, 1, __ATOMIC_ACQ_REL);
-    *gone = *name;
-    name->handle = 0;
-    give_back_to(&g_free_names, name);
+    CommDefinition* definition = *oldest;
+    __atomic_store_n(oldest, definition->next, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&g_removed, 1, __ATOMIC_ACQ_REL);
+    *gone = *definition;
+    definition->handle = 0;
+    give_back_to(&g_free_definitions, definition);
     return true;
 }
 

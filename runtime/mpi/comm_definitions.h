@@ -1,12 +1,12 @@
-// Names of communicators, windows, files and persistent collectives, which mean the same to all
-// their members, whatever their handles are. No name is negotiated: one that is made from a named
-// communicator is called after that, after how many were made from it before (all its members take
-// part in that, in one order), and after its first rank, which tells the parts of a split apart.
-// Where only members of the new one take part it is called after the group and how many such were
-// made before.
+// Definitions of communicators, windows, files and persistent collectives. Each has an id that is
+// the same for all members, whatever their handles are, without any communication. The id of an
+// object made from a defined communicator combines that one's id, the number of objects made from
+// it before (collectively, so in one order) and the new object's first rank, which distinguishes
+// the parts of a split. If only members of the new object take part, the id combines the group and
+// the number of objects made by that group before.
 //
-// What reaches ranks of other worlds (spawn, connect, the parent) has no name, nor has what is made
-// from that.
+// Objects that reach ranks of other worlds (spawn, connect, the parent) have no definition, nor
+// have those made from them.
 #ifndef DWELL_RUNTIME_MPI_COMM_DEFINITIONS_H_
 #define DWELL_RUNTIME_MPI_COMM_DEFINITIONS_H_
 
@@ -18,64 +18,63 @@ namespace dwell {
 struct CollectiveTable;
 struct RemoteMembers;
 
-// Whether members on other hosts are told (remote_collectives.h); where it was not looked for them
-// yet, what the handle is.
+// Whether members on other hosts are known (remote_collectives.h); if not looked up yet, the kind
+// of the handle.
 enum class RemoteState : uint8_t { kNone, kKnown, kOfComm, kOfWindow, kOfFile };
-inline bool is_not_looked(RemoteState state) { return state >= RemoteState::kOfComm; }
+inline bool is_not_looked_up(RemoteState state) { return state >= RemoteState::kOfComm; }
 
-// Collectives read the first cache line.
+// Collectives read the first cache line only.
 struct alignas(64) CommDefinition {
     uintptr_t handle;
-    uint32_t name;  // never 0 or 0xffffffff
-    int32_t size;   // ranks that messages may go to: of the remote group of an inter-communicator
-    uint64_t id;    // what the name is short for
-    uint32_t members;  // of both groups
-    int32_t rank;      // the caller's
-    uint8_t side;      // of an inter-communicator: which of its groups is the caller's
-    bool inter;        // it is one
-    bool is_world;     // MPI_COMM_WORLD, or another one of all its ranks
+    uint32_t short_id;  // never 0 or 0xffffffff
+    int32_t size;       // possible destinations: in an inter-communicator the remote group
+    uint64_t id;        // short_id is its 32-bit form
+    uint32_t members;   // of both groups
+    int32_t rank;       // the caller's
+    uint8_t side;       // of an inter-communicator: the caller's group
+    bool inter;         // is an inter-communicator
+    bool is_world;      // all ranks of MPI_COMM_WORLD
     RemoteState remote_state;
     uint32_t made;           // communicators and windows made from it so far
-    uint32_t files;          // opened by it: some calls may fail where others succeed
-    uint32_t collectives;    // begun on it so far: their numbers
-    CollectiveTable* table;  // null: not looked for yet (collective_table.h)
-    CommDefinition* next;    // in the table, or of the free ones
-    RemoteMembers* remote;   // where there are any
+    uint32_t files;          // opened by it: counted apart, as opening may fail for some members
+    uint32_t collectives;    // entered so far, which numbers the instances
+    CollectiveTable* table;  // null: not looked up yet (collective_table.h)
+    CommDefinition* next;    // in the bucket or the free list
+    RemoteMembers* remote;   // members on other hosts, or null
 };
 
-// In MPI_Init.
-void name_first_comms(int world_size);
-// From now on what is made gets a name; `far`: its members on other hosts are to be looked for.
-void keep_names(bool remote);
+// In MPI_Init: for MPI_COMM_WORLD and MPI_COMM_SELF.
+void define_first_comms(int world_size);
+// From now on new objects get definitions. `remote`: their members on other hosts are to be looked
+// up.
+void keep_definitions(bool remote);
 
-// What is known of the communicator, by its handle alone: nothing of it is read, so it need not be
-// valid. Null when it has no name. Lock-free; the second form is for windows as well, and for what
-// collectives count.
+// The definition by the handle alone, which need not be valid. Null when there is none. Lock-free.
+// The second form is also for windows and for collectives that count instances.
 const CommDefinition* definition_of_comm(Thread* thread, MPI_Comm comm);
-CommDefinition* find_name(uintptr_t handle);
+CommDefinition* find_definition(uintptr_t handle);
 
-// MPI made something new: the communicator `made` (perhaps MPI_COMM_NULL) from `from` by a
-// collective of all of its members; or by the members of the new one, with this tag; or a window,
-// file or persistent collective. Slow: local calls of MPI, some microseconds; at most some
-// milliseconds for very large ones.
-void name_made(MPI_Comm from, const MPI_Comm* made);
-void name_made(MPI_Comm from, const MPI_Win* made);
-void name_made(MPI_Comm from, const MPI_File* made);
-void name_made(MPI_Comm from, const MPI_Request* made);
-// A copy of `from`: MPI is not asked about it, as it may not be complete yet.
-void name_copied(MPI_Comm from, const MPI_Comm* made);
-// `board`: where its members met to make it, or null. False: it got no name, and the board is the
-// caller's still.
-bool name_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag,
-                          CollectiveTable* table = nullptr);
+// MPI made a communicator `made` (perhaps MPI_COMM_NULL) from `from`, by a collective of all
+// members of `from`; or a window, file or persistent collective. Slow: local MPI calls of some
+// microseconds, at most some milliseconds for very large groups.
+void define_made(MPI_Comm from, const MPI_Comm* made);
+void define_made(MPI_Comm from, const MPI_Win* made);
+void define_made(MPI_Comm from, const MPI_File* made);
+void define_made(MPI_Comm from, const MPI_Request* made);
+// A duplicate of `from`, which may not be complete yet: MPI is not asked about it.
+void define_copied(MPI_Comm from, const MPI_Comm* made);
+// The same by a collective of the new communicator's members, with this tag. `table`: where they
+// entered it, or null. False: no definition, and the table is still the caller's.
+bool define_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag,
+                            CollectiveTable* table = nullptr);
 
-// What the members of the group would make next in that way from `from`: its name, without handle,
-// before it is made. False when that is not known, or the caller no member.
-bool name_before_made(MPI_Comm from, MPI_Group group, int tag, CommDefinition* name);
+// The definition, without handle, of what the group's members would make next in that way. False
+// when it is not known or the caller is no member.
+bool define_before_made(MPI_Comm from, MPI_Group group, int tag, CommDefinition* definition);
 
-// MPI freed the handle, which may come back as another one: what it was, with its board and far
-// members, which are the caller's now. False: it had no name.
-bool take_name(uintptr_t handle, CommDefinition* gone);
+// MPI freed the handle and may reuse it. `gone`: its definition; the caller now owns its table and
+// remote members. False: there was none.
+bool take_definition(uintptr_t handle, CommDefinition* gone);
 
 }  // namespace dwell
 

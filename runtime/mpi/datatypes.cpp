@@ -31,8 +31,8 @@ struct Neighbors {
     int out;
 };
 
-// MPI-3.1 7.6: the neighbours of a Cartesian topology are two for each dimension, also where
-// MPI_PROC_NULL stands for one.
+// MPI-3.1 7.6: a Cartesian topology has two neighbours in each dimension, some of which may be
+// MPI_PROC_NULL.
 Neighbors neighbors_of(MPI_Comm comm) {
     const int kind = topology_of(comm);
     int count = 0;

@@ -1,6 +1,5 @@
-// How many bytes a call of MPI names: sizes of datatypes, counts, statuses, ranks of a
-// communicator. The size of a datatype is remembered by each thread, so that the usual one costs a
-// few loads.
+// The bytes that an MPI call names: sizes of datatypes, counts, statuses, ranks of a communicator.
+// Each thread caches the sizes of datatypes, so the usual case costs a few loads.
 #ifndef DWELL_RUNTIME_MPI_DATATYPES_H_
 #define DWELL_RUNTIME_MPI_DATATYPES_H_
 
@@ -28,7 +27,8 @@ uintptr_t handle_in(const Handle* place) {
     return place != nullptr ? reinterpret_cast<uintptr_t>(*place) : 0;
 }
 
-// Ranks that a collective's counts speak of: of the communicator, or the remote ones.
+// The number of ranks that a collective's counts refer to: of the communicator, or of the remote
+// group.
 int comm_span(MPI_Comm comm);
 int comm_size(MPI_Comm comm);  // of the caller's own group
 int neighbors_in(MPI_Comm comm);
@@ -47,8 +47,8 @@ inline uint64_t sum_w(Thread* thread, int entries, const int* counts, const MPI_
     return sum;
 }
 
-// The caller's part in a rooted collective. In an inter-communicator the root exchanges with the
-// remote group only, and the other ranks of its group have no part.
+// The caller's role in a rooted collective. In an inter-communicator the root exchanges with the
+// remote group only, and other ranks of its group have no part.
 enum class Place { kRoot, kOther, kRemoteRoot, kNone };
 Place place_of(MPI_Comm comm, int root);
 inline bool is_root(Place place) { return place == Place::kRoot || place == Place::kRemoteRoot; }
@@ -57,7 +57,7 @@ inline bool contributes(Place place) { return place == Place::kRoot || place == 
 
 inline uint64_t bytes_of(const MPI_Status* status) { return status->_ucount; }
 
-// What MPI says of a request that the call completed: the status has it when others failed
+// MPI's result for one request of a completed call: in the status if another request failed
 // (MPI-3.1 3.7.5).
 inline int error_in(const MPI_Status& status, int result) {
     return result == MPI_ERR_IN_STATUS ? status.MPI_ERROR : result;

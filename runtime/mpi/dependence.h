@@ -1,4 +1,4 @@
-// Which of its partners a collective makes a rank wait for: what `meets=` in mpi_calls.table says.
+// The partners that a rank waits for in a collective: values of `depends=` in mpi_calls.table.
 #ifndef DWELL_RUNTIME_MPI_DEPENDENCE_H_
 #define DWELL_RUNTIME_MPI_DEPENDENCE_H_
 
@@ -9,20 +9,19 @@ namespace dwell {
 enum class Dependence : uint8_t {
     kNobody,
     kUnknown,
-    kAll,        // of an inter-communicator: all of the other group
+    kAll,        // in an inter-communicator: all of the other group
     kEverybody,  // of both groups
-    kSome,       // everybody, and others that are not members
+    kSome,       // everybody, and others that are no members
     kRoot,
-    kToRoot,    // the root all, the others nobody
-    kUpTo,      // those of lower rank
-    kSources,   // those that send to it in a topology
+    kToRoot,    // the root waits for all, others for nobody
+    kUpTo,      // members of lower rank
+    kSources,   // the sources in a topology
     kMay,       // everybody or nobody: the standard leaves it open
-    kProfiled,  // all observed ranks, whoever else is a member
+    kProfiled,  // all profiled ranks, whoever else is a member
 };
 
-// Access to a window by some of its members (MPI-3.1 11.5.2): Win_start and Win_complete wait for
-// those who expose their memory by Win_post, Win_wait for those who end their access by
-// Win_complete.
+// Access to a window by some of its members (MPI-3.1 11.5.2): MPI_Win_start and MPI_Win_complete
+// wait for the targets' MPI_Win_post, MPI_Win_wait for the origins' MPI_Win_complete.
 enum class Epoch : uint8_t { kPost, kStart, kComplete, kWait };
 
 }  // namespace dwell

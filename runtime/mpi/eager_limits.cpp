@@ -7,13 +7,13 @@
 
 namespace dwell {
 
-// What Open MPI has where nothing is set.
+// Open MPI's defaults.
 DWELL_CALL_DATA EagerLimits g_eager_limits;
 
 namespace {
 
-// `mpirun --mca NAME VALUE` sets the variable as well. What Open MPI would not understand leaves
-// the limit as it was.
+// `mpirun --mca NAME VALUE` sets the variable as well. A value that Open MPI would not accept
+// leaves the limit unchanged.
 void read_limit(const char* name, uint64_t* limit) {
     const char* text = getenv(name);
     if (text == nullptr || *text < '0' || *text > '9') return;
@@ -27,9 +27,9 @@ void read_limit(const char* name, uint64_t* limit) {
 
 void read_eager_limits() {
     const int saved_errno = errno;
-    read_limit("OMPI_MCA_btl_vader_eager_limit", &g_eager_limits.node);
-    read_limit("OMPI_MCA_btl_vader_max_inline_send", &g_eager_limits.copied);
-    read_limit("OMPI_MCA_btl_tcp_eager_limit", &g_eager_limits.hosts);
+    read_limit("OMPI_MCA_btl_vader_eager_limit", &g_eager_limits.eager_limit_shm);
+    read_limit("OMPI_MCA_btl_vader_max_inline_send", &g_eager_limits.copy_limit);
+    read_limit("OMPI_MCA_btl_tcp_eager_limit", &g_eager_limits.eager_limit_net);
     errno = saved_errno;
 }
 

@@ -1,5 +1,4 @@
-// Ranks of a communicator or window where they are few: neighbours in a topology, partners of a
-// window's epoch.
+// Short lists of ranks: neighbours in a topology, partners of a window's epoch.
 #ifndef DWELL_RUNTIME_MPI_FEW_RANKS_H_
 #define DWELL_RUNTIME_MPI_FEW_RANKS_H_
 
@@ -10,7 +9,7 @@ namespace dwell {
 constexpr uint32_t kMostRanks = 32;
 struct FewRanks {
     uint32_t count;
-    bool known;  // false: not asked for, or too many
+    bool known;  // false: not looked up, or too many
     int32_t ranks[kMostRanks];
 };
 
@@ -21,9 +20,9 @@ inline bool is_among(const FewRanks& list, int rank) {
     return false;
 }
 
-// From whom neighbourhood collectives of a communicator get something, and to whom they give, in
-// the order in which MPI names neighbours (MPI-3.1 7.6); negative: nobody. `rank`: the caller's.
-// Local calls of MPI, some microseconds; the handle must be good. Not signal-safe.
+// The sources and targets of a communicator's neighbourhood collectives, in MPI's order of
+// neighbours (MPI-3.1 7.6); negative: none. `rank`: the caller's. Local MPI calls of some
+// microseconds; the handle must be valid. Not signal-safe.
 void read_neighbours(MPI_Comm comm, int rank, FewRanks* sources, FewRanks* targets);
 
 }  // namespace dwell

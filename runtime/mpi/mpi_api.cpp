@@ -33,23 +33,23 @@ int match_library(dl_phdr_info* info, size_t, void* data) {
     return 1;
 }
 
-// The first loaded object whose name begins so: of an MPI the C library is libmpi.so, that of
-// Fortran libmpi_mpifh.so.
+// The first loaded object whose name begins so: libmpi.so is MPI's C library, libmpi_mpifh.so that
+// of Fortran.
 void* loaded_library(const char* beginning) {
     LibrarySearch search{beginning, {}, false};
     dl_iterate_phdr(match_library, &search);
     return search.found ? dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
 }
 
-// A dlopen handle of the object that `address` lies in; null for the main program.
+// A dlopen handle of the object that contains `address`; null for the main program.
 void* object_of(const void* address) {
     Dl_info info;
     if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return nullptr;
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-// A predefined handle. A program that is not position-independent holds the only valid copy of it,
-// so the global scope is asked first.
+// A predefined handle. In a program that is not position-independent the only valid copy lies in
+// the program, so the global scope is searched first.
 template <typename Handle>
 void look_up_handle(void* library, const char* name, Handle* handle) {
     void* found = dlsym(RTLD_DEFAULT, name);
@@ -161,7 +161,7 @@ void* foreign_definition(uintptr_t return_address, EntryForm form, uint16_t numb
     if (object == nullptr) return nullptr;
     char name[96];
     snprintf(name, sizeof(name), "%s%s", form == kPmpiForm ? "P" : "", kMpiCalls[number].name);
-    // A handle of the main program would search the global scope and find dwell itself.
+    // A handle of the main program would search the global scope and find dwell's function.
     void* found = dlsym(object, name);
     void* foreign = nullptr;
     if (found != nullptr) {
@@ -169,8 +169,8 @@ void* foreign_definition(uintptr_t return_address, EntryForm form, uint16_t numb
         Dl_info here;
         if (dladdr(found, &there) != 0 && dladdr(reinterpret_cast<void*>(g_mpi.Send), &here) != 0) {
             void* library = object_of(found);
-            // Another MPI library: it defines PMPI_Init itself, and not as dwell or the known one
-            // do.
+            // Another MPI library: it defines its own PMPI_Init, different from dwell's and the
+            // known one's.
             void* init = library != nullptr ? dlsym(library, "PMPI_Init") : nullptr;
             Dl_info owner;
             if (there.dli_fbase != here.dli_fbase && init != nullptr && dladdr(init, &owner) != 0 &&

@@ -10,8 +10,8 @@
 
 static_assert(OMPI_MAJOR_VERSION >= 4, "built against Open MPI's ABI of libmpi.so.40");
 
-// The functions that dwell calls, all by their PMPI names. What it asks about the program's handles
-// lies in mpi_handles.h.
+// The functions that dwell calls, by their PMPI names. Those that query the program's handles are
+// in mpi_handles.h.
 // clang-format off
 #define DWELL_MPI_FUNCTIONS(X) \
     X(Comm_get_parent) X(Comm_create_group) X(Comm_set_errhandler) \
@@ -37,7 +37,7 @@ struct MpiApi {
     MPI_File file_null;
     MPI_Datatype datatype_null;
     MPI_Request request_null;
-    MPI_Request request_empty;  // shared by starts that are complete at once; may be null
+    MPI_Request request_empty;  // shared by requests that are complete when started; may be null
     MPI_Datatype byte;
     MPI_Datatype integer;
     MPI_Op sum;
@@ -48,23 +48,22 @@ struct MpiApi {
 };
 extern MpiApi g_mpi;
 
-// Which name the program called; each has its own next definition.
+// The name that the program called; each has its own next definition.
 enum EntryForm { kMpiForm = 0, kPmpiForm = 1 };
 extern void* g_next[2][kMpiCallNumbers];
 
-// The next definition of MPI_X or PMPI_X behind dwell's own, looked up once: the next one in the
-// search order, or, when MPI was opened late in local scope, that of the loaded MPI library. Never
-// null: a function that exists nowhere gets one that returns MPI_ERR_OTHER after a line on stderr.
+// The next definition of MPI_X or PMPI_X after dwell's own, looked up once: in search order, or, if
+// MPI was opened late in local scope, in the loaded MPI library. Never null: a missing function
+// gets one that returns MPI_ERR_OTHER after a line on stderr.
 DWELL_COLD void* find_next(EntryForm form, uint16_t number);
 
-// What lies behind dwell under that name among Fortran's entry points (fortran_entries.h). Never
-// null.
+// The same for Fortran's entry points (fortran_entries.h), by symbol. Never null.
 DWELL_COLD void* find_next_in_fortran(const char* symbol);
 
-// The same in the MPI libraries alone, wherever they were opened; null when it is not there.
+// The same in the MPI libraries alone, wherever they were opened; null when missing.
 void* find_in_mpi(const char* symbol);
 
-// Whether MPI is loaded: then the file of its library, and whether it was started.
+// Whether MPI is loaded; if so, the file of its library, and whether it was started.
 bool find_unseen_mpi(char* library, size_t size, bool* started);
 
 template <typename Function>
@@ -75,12 +74,12 @@ inline Function next_of(EntryForm form, MpiCall number) {
     return reinterpret_cast<Function>(next);
 }
 
-// Fills g_mpi from the library that serves PMPI_Init. False, with `why` set, when it is none that
-// dwell understands.
+// Fills g_mpi from the library that serves PMPI_Init. False, with `why` set, for a library that
+// dwell does not understand.
 bool load_mpi(const char** why);
 
-// The definition of the function that a call from code at `return_address` would reach without
-// dwell, when that lies in another MPI library than g_mpi's; else null.
+// The function that a call from code at `return_address` would reach without dwell, if it lies in
+// another MPI library than g_mpi's; else null.
 void* foreign_definition(uintptr_t return_address, EntryForm form, uint16_t number);
 
 }  // namespace dwell

@@ -20,7 +20,7 @@ bool is_one(MPI_Win win) { return is_one(win, g_mpi.win_null); }
 bool is_one(MPI_File file) { return is_one(file, g_mpi.file_null); }
 bool is_one(MPI_Group group) { return is_one(group, g_mpi.group_null); }
 
-// The number that `ask(handle, &number)` gives.
+// The result of `ask(handle, &number)`.
 template <typename Ask, typename Handle>
 int number_of(Ask ask, Handle handle, int unknown = 0) {
     int number = unknown;

@@ -1,9 +1,9 @@
-// What MPI knows of the program's handles: the only place that asks. MPI answers a question about a
-// handle that is none through the program's error handler, and that ends the program unless it says
-// otherwise. So a null handle is never asked about, nor a rank that its group does not have.
+// Queries about the program's handles, all in one place. For an invalid handle MPI calls the
+// program's error handler, which usually ends the program. So null handles are never queried, nor
+// ranks outside a group.
 //
-// Other handles are valid: they are asked about after a call with them succeeded, or have a name
-// (comm_definitions.h), and lose it before MPI may give them to something else. Any thread; not
+// Other handles are valid: they are queried after a successful call with them, or have a definition
+// (comm_definitions.h), which is removed before MPI may reuse the handle. Any thread; not
 // signal-safe.
 #ifndef DWELL_RUNTIME_MPI_MPI_HANDLES_H_
 #define DWELL_RUNTIME_MPI_MPI_HANDLES_H_
@@ -13,8 +13,8 @@
 
 namespace dwell {
 
-// The functions that ask, by their PMPI names. Called by mpi_handles.cpp alone; unit tests put
-// theirs in.
+// The functions for queries, by their PMPI names. Called by mpi_handles.cpp only; unit tests
+// replace them.
 // clang-format off
 #define DWELL_MPI_QUESTIONS(X) \
     X(Type_size_x) X(Comm_size) X(Comm_remote_size) X(Comm_rank) X(Comm_test_inter) X(Topo_test) \
@@ -30,7 +30,7 @@ extern MpiQuestions g_ask;
 // Once, by load_mpi(): false when the library lacks one of them.
 bool load_questions(void* library);
 
-// Of a null handle all of these are 0, false or null.
+// For a null handle all of these are 0, false or null.
 uint64_t size_of(MPI_Datatype type);  // in bytes
 int size_of(MPI_Comm comm);           // of the caller's own group
 int remote_size_of(MPI_Comm comm);
@@ -45,11 +45,12 @@ MPI_Group group_of(MPI_Win win);
 MPI_Group group_of(MPI_File file);
 void free_group(MPI_Group* group);
 int size_of(MPI_Group group);
-// False when one of them is no rank of the group. What has no rank in the other one becomes
+// False when one of them is no rank of the group. Ranks missing in the other group become
 // MPI_UNDEFINED.
 bool translate(MPI_Group from, int count, const int* ranks, MPI_Group to, int* translated);
 
-// While it lives, what dwell does on MPI_COMM_WORLD and MPI_COMM_SELF reaches no error handler.
+// While it lives, errors of dwell's own calls on MPI_COMM_WORLD and MPI_COMM_SELF reach no error
+// handler.
 class ReturnedErrors {
   public:
     ReturnedErrors();

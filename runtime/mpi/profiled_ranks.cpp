@@ -19,7 +19,7 @@ constexpr uint64_t kMaxPart = 1u << 30;  // bytes of one message: counts are int
 
 int part_of(uint64_t bytes) { return static_cast<int>(bytes < kMaxPart ? bytes : kMaxPart); }
 
-// After a while it sleeps between tests, so that ranks which share a core get on.
+// Sleeps between tests after a while, so that ranks which share a core make progress.
 bool await_until(MPI_Request* request, uint64_t until_ns, MPI_Status* status) {
     for (uint64_t tests = 0;; ++tests) {
         int flag = 0;
@@ -107,9 +107,9 @@ bool spread_over_profiled(char* bytes, uint64_t size, uint64_t until_ns) {
 
 namespace {
 
-// No collective of MPI's: Open MPI 4.1 would look after nonblocking ones, once there was one on a
-// communicator, in each call that waits (some 60 ns for a message between two ranks), and would
-// have none of that in most programs without dwell.
+// Not an MPI collective: after the first nonblocking collective on a communicator, Open MPI 4.1
+// polls for them in every waiting call (some 60 ns for a message between two ranks), which most
+// programs would not have without dwell.
 template <typename Add>
 bool combine_over_profiled(uint64_t* words, int count, uint64_t until_ns, Add add) {
     struct Parts {

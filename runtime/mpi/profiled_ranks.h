@@ -1,5 +1,5 @@
-// The observed ranks of the job, and private traffic among them that never waits for ever.
-// merge_over_mpi.cpp makes the communicator; remote_clocks.cpp and piggyback.cpp use it, too.
+// The profiled ranks of the job, and private communication among them with time limits.
+// merge_over_mpi.cpp makes the communicator; remote_clocks.cpp and piggyback.cpp also use it.
 #ifndef DWELL_RUNTIME_MPI_PROFILED_RANKS_H_
 #define DWELL_RUNTIME_MPI_PROFILED_RANKS_H_
 
@@ -16,35 +16,35 @@ enum PrivateTag : int {
 };
 
 struct ProfiledRanks {
-    MPI_Comm comm = nullptr;  // over the observed ranks, in the order of their world ranks
-    int place = 0;            // in it
+    MPI_Comm comm = nullptr;  // of the profiled ranks, in the order of their world ranks
+    int place = 0;            // own rank in it
     int count = 1;
-    bool partial = false;  // there are others
-    int* ranks = nullptr;  // by place; null: this one alone
+    bool partial = false;  // some ranks are not profiled
+    int* ranks = nullptr;  // world ranks by place; null: this one alone
 };
 extern ProfiledRanks g_profiled __attribute__((visibility("hidden")));
 
-// When private traffic that begins now is given up.
+// The time limit of private communication that begins now.
 uint64_t private_deadline();
-// The program is done: from now on dwell has the time limit of DWELL_END_TIMEOUT, half of it for
-// the traffic, and what is left until end_deadline() for the report.
+// The program is done: from now on the limit is DWELL_END_TIMEOUT, half of it for communication,
+// and the rest until end_deadline() for the report.
 void limit_end();
 uint64_t end_deadline();
-// Tests until the request is complete, or frees it: false. 0: no deadline.
+// Tests until the request is complete; false, with the request freed, after the limit. 0: no limit.
 bool await_request(MPI_Request* request, uint64_t until_ns, MPI_Status* status);
-// The same of a collective, which cannot be cancelled: given up it is left alone, and what it uses
-// must live on.
+// The same for a collective, which cannot be cancelled: after the limit it stays active, so its
+// buffers must live on.
 bool await_collective(MPI_Request* request, uint64_t until_ns);
-// The sum over all observed ranks, each of which asks, of numbers that are not negative; -1: not
-// all are there.
+// The sum of nonnegative numbers over all profiled ranks, all of which call it; -1: not all are
+// there.
 int sum_over_profiled(int number);
-// The largest of each word, likewise; at most kMostWords. False: not all are there.
+// The maximum of each of at most kMostWords words, likewise. False: not all are there.
 constexpr int kMostWords = 3;
 bool largest_over_profiled(uint64_t* words, int count, uint64_t until_ns);
-// What the first place says reaches all; zeros, and false, where it does not in time.
+// Broadcasts from the first rank; zeros, and false, if it does not arrive in time.
 bool spread_over_profiled(char* bytes, uint64_t size, uint64_t until_ns);
 bool send_bytes(const char* bytes, uint64_t size, int to, int tag, uint64_t until_ns);
-// Takes the bytes as they come, however the sender divides them.
+// Receives the bytes in whatever parts the sender sends.
 bool receive_bytes(char* bytes, uint64_t size, int from, int tag, uint64_t until_ns);
 
 }  // namespace dwell

@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxWorlds = 200;
 
 CommRanks* g_comms = nullptr;       // with StateLock held
-MPI_Group g_world_group = nullptr;  // of MPI_COMM_WORLD, made at the first need
+MPI_Group g_world_group = nullptr;  // of MPI_COMM_WORLD, made at first use
 MPI_Group g_worlds[kMaxWorlds];     // remote groups of spawned or connected worlds
 int g_world_count = 0;
 MPI_Group g_parent_group = nullptr;
@@ -33,14 +33,14 @@ CommRanks* ranks_of(MPI_Comm comm) {
     }
     made->comm = comm;
     made->group = group;
-    made->users = 1;  // the list
+    made->users = 1;  // the list's own reference
     made->next = g_comms;
     g_comms = made;
     return made;
 }
 
-// With StateLock held. A thread may still be about to use what another one gives back (see
-// requests.h), so it lives on until this many others were given back after it.
+// With StateLock held. A thread may still be about to use a released object (see requests.h), so
+// the object lives on until this many others were released after it.
 constexpr int kGraves = 256;
 CommRanks* g_graves[kGraves];
 int g_next_grave = 0;
@@ -113,7 +113,7 @@ uint32_t peer_in(CommRanks* ranks, int rank) {
 uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank) {
     if (rank < 0) return kNoPeer;
     const auto handle = reinterpret_cast<uintptr_t>(win);
-    // Bit 63 keeps windows apart from communicators in the same cache.
+    // Bit 63 distinguishes windows from communicators in the same cache.
     const uint64_t epoch = g_process.window_epoch.load(std::memory_order_relaxed) | 1ull << 63;
     const RankEntry& known = thread->ranks[rank_place(handle, rank)];
     if (known.comm == handle && known.rank == rank && known.epoch == epoch) return known.peer;
@@ -168,7 +168,7 @@ void forget_comm(uintptr_t handle) {
 
 void forget_windows() { g_process.window_epoch.fetch_add(1, std::memory_order_relaxed); }
 
-bool meet_world(MPI_Comm comm) {
+bool number_world(MPI_Comm comm) {
     if (!g_mpi.usable || !is_inter(comm)) return false;
     MPI_Group remote = remote_group_of(comm);
     if (remote == nullptr) return false;
@@ -205,7 +205,7 @@ void note_spawn(MPI_Comm children, MPI_Comm comm, int root, char* const* command
     if (is_root_below_launcher(comm, root)) count_children(children, commands[0]);
 }
 
-void meet_parent() {
+void number_parent_world() {
     MPI_Comm parent = nullptr;
     if (g_mpi.Comm_get_parent(&parent) != MPI_SUCCESS || parent == nullptr ||
         parent == g_mpi.comm_null) {

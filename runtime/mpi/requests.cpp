@@ -9,9 +9,9 @@ namespace dwell {
 
 namespace {
 
-// Where MPI's requests lie is mapped page by page: each 64 bytes, of which one request at most
-// begins in, have a place that leads to its entry. What MPI hands out one after the other so lies
-// side by side here too, whatever its stride, and nothing is searched.
+// Page tables map handles to entries: every 64 bytes of address space, in which at most one MPI
+// request begins, have one place. Requests that MPI allocates in sequence are adjacent here too,
+// and nothing is searched.
 constexpr int kPlaceShift = 6;
 constexpr int kPageShift = 15;
 constexpr int kPartShift = 31;
@@ -26,8 +26,8 @@ struct Part {
 };
 Part* g_parts[kParts];
 
-// Entries without a request. The head is an address and, above it, how often it was changed: who
-// takes an entry while others take it and give it back sees that.
+// Free entries. The head is an address with a change count above it, so that concurrent takers
+// notice a reused address (ABA).
 DWELL_CALL_DATA uint64_t g_free = 0;
 constexpr int kTimesShift = 48;
 Request* in_head(uint64_t head) {
@@ -49,8 +49,7 @@ inline Request** place_of(uintptr_t handle) {
     return &page->places[(handle >> kPlaceShift) % kPlaces];
 }
 
-// Memory is taken in pieces that grow with what was taken so far, and written to here: later its
-// pages are there. With StateLock held.
+// Memory is taken in growing pieces, and its pages are populated here. With StateLock held.
 constexpr size_t kLeastPiece = 16 * 1024;
 constexpr size_t kMostPiece = 1024 * 1024;
 char* g_piece = nullptr;
@@ -79,7 +78,7 @@ void* take_memory(size_t bytes) {
     return taken;
 }
 
-// What is done here is slow, and dwell's own.
+// Measures slow work as dwell's overhead; keeps errno.
 class Growth {
   public:
     Growth() : saved_errno_(errno), start_(now_ticks()) {}
@@ -114,20 +113,22 @@ DWELL_COLD Request** make_place(uintptr_t handle) {
     return place_of(handle);
 }
 
-// Where several threads may be inside MPI at a time. Elsewhere nothing is locked: a locked
-// instruction waits until all that was stored before has reached the caches, also what MPI stored.
+// Only where several threads may be in MPI at a time. Otherwise nothing is locked: a locked
+// instruction waits until all earlier stores, also MPI's, have reached the cache.
 template <typename T>
 bool exchange(T* place, T* expected, T desired) {
     return __atomic_compare_exchange_n(place, expected, desired, false, __ATOMIC_ACQ_REL,
                                        __ATOMIC_ACQUIRE);
 }
 
-// Makes a settled entry unsettled, if it is still of this generation.
-bool unsettle(Request* entry, uint32_t generation) {
+// Begins a change of an entry, if it still has this generation.
+bool begin_change(Request* entry, uint32_t generation) {
     return (generation & 1) == 0 && exchange(&entry->generation, &generation, generation + 1);
 }
 
-void classify(Request* entry) { __atomic_fetch_add(&entry->generation, 1, __ATOMIC_ACQ_REL); }
+void advance_generation(Request* entry) {
+    __atomic_fetch_add(&entry->generation, 1, __ATOMIC_ACQ_REL);
+}
 
 Request* entry_at(Request** place) { return __atomic_load_n(place, __ATOMIC_ACQUIRE); }
 
@@ -179,8 +180,8 @@ Request* take_entry_shared() {
     }
 }
 
-// All but the handle and the generation. Whoever takes a free entry at the same time may still look
-// at the first field, as the link to the next one, and then finds that the list has changed.
+// Copies all but handle and generation. A thread that takes a free entry concurrently may still
+// read the first field as the link, and then finds the list head changed.
 void copy_content(const Request& from, Request* to) {
     __atomic_store_n(&to->ranks, from.ranks, __ATOMIC_RELAXED);
     to->bytes = from.bytes;
@@ -200,10 +201,10 @@ DWELL_COLD bool add_shared(Request** place, uintptr_t handle, const Request& con
         if (entry == nullptr) {
             Request* made = take_entry_shared();
             if (made == nullptr) return false;
-            classify(made);  // unsettled, that is
+            advance_generation(made);  // begins the change
             __atomic_store_n(&made->handle, handle, __ATOMIC_RELAXED);
             copy_content(content, made);
-            classify(made);
+            advance_generation(made);
             if (exchange(place, &entry, made)) return true;
             __atomic_store_n(&made->handle, 0, __ATOMIC_RELAXED);  // another thread was faster
             give_back_shared(made);
@@ -211,24 +212,24 @@ DWELL_COLD bool add_shared(Request** place, uintptr_t handle, const Request& con
         }
         const uint32_t generation = __atomic_load_n(&entry->generation, __ATOMIC_ACQUIRE);
         if (__atomic_load_n(&entry->handle, __ATOMIC_ACQUIRE) != handle) {
-            if (entry_at(place) != entry) continue;   // dropped in between
+            if (entry_at(place) != entry) continue;   // removed meanwhile
             if ((generation & 1) == 0) return false;  // two requests in one place
         }
-        if (!unsettle(entry, generation)) continue;  // being dropped right now
+        if (!begin_change(entry, generation)) continue;  // being removed right now
         release(*entry);
         copy_content(content, entry);
-        classify(entry);
+        advance_generation(entry);
         return true;
     }
 }
 
 DWELL_COLD void drop_shared(const FoundRequest& found) {
     Request* entry = found.entry;
-    if (!unsettle(entry, found.copy.generation)) return;
+    if (!begin_change(entry, found.copy.generation)) return;
     const Request ended = *entry;
     __atomic_store_n(found.place, nullptr, __ATOMIC_RELEASE);
     __atomic_store_n(&entry->handle, 0, __ATOMIC_RELEASE);
-    classify(entry);
+    advance_generation(entry);
     give_back_shared(entry);
     release(ended);
 }
@@ -240,8 +241,8 @@ void find_request(uintptr_t handle, FoundRequest* found) {
     Request** place = place_of(handle);
     Request* entry = place != nullptr ? entry_at(place) : nullptr;
     if (entry == nullptr) return;
-    // MPI's rules leave one thread at a time to work on a request, so a settled entry of the handle
-    // stays as it is while it is copied, or is a stale one, about to be dropped.
+    // By MPI's rules one thread at a time works on a request, so an unchanging entry of the handle
+    // stays the same during the copy, or is stale and about to be removed.
     const uint32_t generation = __atomic_load_n(&entry->generation, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&entry->handle, __ATOMIC_ACQUIRE) != handle) return;
     copy_content(*entry, &found->copy);
@@ -256,7 +257,7 @@ void find_request(uintptr_t handle, FoundRequest* found) {
     found->entry = entry;
 }
 
-bool still_stands(const FoundRequest& found) {
+bool is_unchanged(const FoundRequest& found) {
     return __atomic_load_n(&found.entry->generation, __ATOMIC_ACQUIRE) == found.copy.generation &&
            found.entry->active == found.copy.active;
 }

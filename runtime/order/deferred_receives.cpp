@@ -12,15 +12,15 @@ uint32_t g_deferred = 0;
 namespace {
 
 constexpr uint32_t kMost = 64;
-// A message of so many bytes comes with its header at once: receiving it waits for nobody.
+// Messages up to this size arrive whole with their header: receiving one waits for nobody.
 uint64_t whole_bytes() {
     constexpr uint64_t kHeader = 256;
-    return g_eager_limits.node > kHeader ? g_eager_limits.node - kHeader : 0;
+    return g_eager_limits.eager_limit_shm > kHeader ? g_eager_limits.eager_limit_shm - kHeader : 0;
 }
 
 DeferredReceive g_receives[kMost];
-uint32_t g_used = 0;  // all of them lie before this
-uint32_t g_turn = 0;
+uint32_t g_used = 0;  // all used ones are below this index
+uint32_t g_last_order = 0;
 
 DeferredReceive* find(MPI_Request handle) {
     for (uint32_t i = 0; i < g_used; ++i) {
@@ -37,13 +37,14 @@ DeferredReceive* free_place() {
     return g_used < kMost ? &g_receives[g_used++] : nullptr;
 }
 
-// The one that was held first.
+// The earliest deferred receive.
 DeferredReceive* first_deferred() {
     DeferredReceive* first = nullptr;
     for (uint32_t i = 0; i < g_used; ++i) {
         DeferredReceive& receive = g_receives[i];
-        if (receive.state != DeferredReceive::kHeld) continue;
-        if (first == nullptr || static_cast<int32_t>(receive.turn - first->turn) < 0) {
+        if (receive.state != DeferredReceive::kDeferred) continue;
+        if (first == nullptr ||
+            static_cast<int32_t>(receive.deferred_order - first->deferred_order) < 0) {
             first = &receive;
         }
     }
@@ -57,11 +58,11 @@ bool is_any_posted() {
     return false;
 }
 
-// May a receive with these arguments be held? What is posted already gets its message first; and
-// what is held gets the messages in turn, so all of that waits for the same ones.
-bool may_hold(Call* call, int count, int tag, MPI_Comm comm) {
+// Whether a receive with these arguments can be deferred. A posted receive gets its message first,
+// and deferred ones match in post order, so all deferred ones must match the same messages.
+bool may_defer(Call* call, int count, int tag, MPI_Comm comm) {
     if (g_process.concurrent || count < 0 || (tag < 0 && tag != MPI_ANY_TAG)) return false;
-    if (is_any_posted() || !is_in_sight(call->thread, comm)) return false;
+    if (is_any_posted() || !can_choose_among(call->thread, comm)) return false;
     const DeferredReceive* first = first_deferred();
     if (first != nullptr && (first->comm != comm || first->tag != tag)) {
         post_deferred();
@@ -70,9 +71,9 @@ bool may_hold(Call* call, int count, int tag, MPI_Comm comm) {
     return true;
 }
 
-void hold(DeferredReceive* receive) {
-    receive->state = DeferredReceive::kHeld;
-    receive->turn = ++g_turn;
+void defer(DeferredReceive* receive) {
+    receive->state = DeferredReceive::kDeferred;
+    receive->deferred_order = ++g_last_order;
     g_deferred += 1;
 }
 
@@ -90,8 +91,8 @@ void fill(const Call* call, DeferredReceive* place, MPI_Request handle, void* bu
 
 void count_posted() { t_thread->record->order_posted += 1; }
 
-// Calls that see to it themselves.
-bool may_go_on_holding(MpiCall number) {
+// Calls that handle deferred receives themselves.
+bool handles_deferred(MpiCall number) {
     switch (number) {
         case MpiCall::kIrecv:
         case MpiCall::kStart:
@@ -111,7 +112,7 @@ bool may_go_on_holding(MpiCall number) {
 }  // namespace
 
 void end_deferring(MpiCall number) {
-    if (g_deferred != 0 && !may_go_on_holding(number)) post_deferred();
+    if (g_deferred != 0 && !handles_deferred(number)) post_deferred();
 }
 
 void post_deferred() {
@@ -129,7 +130,7 @@ int post_receive(Call* call, decltype(&PMPI_Irecv) next, void* buffer, int count
     DeferredReceive* place = nullptr;
     if (source != MPI_ANY_SOURCE) {
         post_deferred();
-    } else if (may_hold(call, count, tag, comm)) {
+    } else if (may_defer(call, count, tag, comm)) {
         place = free_place();
     }
     if (place == nullptr) {
@@ -139,14 +140,14 @@ int post_receive(Call* call, decltype(&PMPI_Irecv) next, void* buffer, int count
         }
         return next(buffer, count, type, source, tag, comm, request);
     }
-    TriedOut nowhere;  // what MPI refuses, it refuses as this call
+    TriedOut nowhere;  // arguments that MPI rejects are rejected in this call
     int result =
         g_mpi.Irecv(buffer, count, type, MPI_PROC_NULL, tag, comm, nowhere.instead_of(request));
     if (result != MPI_SUCCESS) return result;
     result = g_mpi.Recv_init(buffer, count, type, source, tag, comm, request);
     if (result != MPI_SUCCESS) return result;
     fill(call, place, *request, buffer, count, type, tag, comm);
-    hold(place);
+    defer(place);
     return MPI_SUCCESS;
 }
 
@@ -164,9 +165,9 @@ void remember_wildcard(Call* call, MPI_Request handle, void* buffer, int count, 
 
 int start_request(Call* call, decltype(&PMPI_Start) next, MPI_Request* request) {
     DeferredReceive* receive = request != nullptr ? find(*request) : nullptr;
-    if (receive != nullptr && receive->state == DeferredReceive::kInactive && !receive->is_loose &&
-        may_hold(call, receive->count, receive->tag, receive->comm)) {
-        hold(receive);
+    if (receive != nullptr && receive->state == DeferredReceive::kInactive &&
+        !receive->left_to_mpi && may_defer(call, receive->count, receive->tag, receive->comm)) {
+        defer(receive);
         return MPI_SUCCESS;
     }
     post_deferred();
@@ -230,7 +231,7 @@ int failure_of_deferred(MPI_Request* requests, const int* indices, int count,
             receive->persistent || bytes_of(&statuses[i]) <= receive->bytes) {
             continue;
         }
-        if (!receive->is_loose) g_mpi.Comm_call_errhandler(receive->comm, MPI_ERR_TRUNCATE);
+        if (!receive->left_to_mpi) g_mpi.Comm_call_errhandler(receive->comm, MPI_ERR_TRUNCATE);
         retire_deferred(requests, indices, count);
         return all ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE;
     }
@@ -246,7 +247,7 @@ void detach_deferred(const uintptr_t* comm) {
     for (uint32_t i = 0; i < g_used; ++i) {
         DeferredReceive& receive = g_receives[i];
         if (comm == nullptr || reinterpret_cast<uintptr_t>(receive.comm) == *comm) {
-            receive.is_loose = true;
+            receive.left_to_mpi = true;
         }
     }
 }

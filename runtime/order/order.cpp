@@ -22,32 +22,31 @@ namespace {
 
 constexpr uint64_t kLinesKey = 0x6f726465726c6e73;
 constexpr int kMaxTries = 1000;  // to read a line while its process writes it
-constexpr uint32_t kStartTurns = 1 << 20;
-constexpr uint32_t kPidEvery = 4096;  // turns of a waiting receive
-constexpr double kWakes_s = 1;        // a message that was sent for a receive ends that within
-constexpr double kMayWake_s = 0.05;   // the same where it may have been for something else
-constexpr double kPatience_s = 1;     // a message that was announced comes within
+constexpr uint32_t kStartLooks = 1 << 20;
+constexpr uint32_t kPidEvery = 4096;  // looks of a waiting receive
+constexpr double kWakes_s = 1;        // a message sent for a receive completes it within this time
+constexpr double kMayWake_s = 0.05;   // the same if the message may be for something else
+constexpr double kPatience_s = 1;     // a stamped message arrives within this time
 constexpr timespec kPause{0, 20'000};
-constexpr int kMostMissed = 10;   // after each that did not the patience is halved
+constexpr int kMostMissed = 10;   // after each missing message the patience is halved
 constexpr int kTagBound = 32767;  // every MPI has at least these tags (MPI 3.1, 8.1.2)
 
-// The lines of the world's ranks, of which those of this node are used; and of these, side by side,
-// what find_earlier() works on.
+// The lines of the world's ranks, of which this host's are used; and arrays for find_earlier().
 ProcessLine* g_lines = nullptr;
 ProcessLine* g_own = nullptr;
 uint32_t g_count = 0;
-uint32_t g_place = 0;  // the own one among those
+uint32_t g_place = 0;  // index of the own line among this host's
 uint32_t* g_ranks = nullptr;
 ProcessState* g_states = nullptr;
 bool* g_woken = nullptr;
 struct Leaving {
-    uint32_t version;  // of the line of one in a collective whose root is there
+    uint32_t version;  // line version of a process in a collective whose root is there
     uint64_t since;    // when that was seen
 };
 Leaving* g_leaving = nullptr;
 bool* g_reached = nullptr;
 bool* g_gone = nullptr;
-int g_missed = 0;  // messages that were announced and did not come
+int g_missed = 0;  // stamped messages that did not arrive
 
 uint64_t ticks_of(double seconds) {
     return static_cast<uint64_t>(seconds * static_cast<double>(g_process.header->ticks_per_second));
@@ -61,7 +60,7 @@ void publish(const ProcessState& state) {
     __atomic_store_n(&g_own->version, version + 2, __ATOMIC_RELEASE);
 }
 
-// False while it is being written.
+// False while the line is being written.
 bool read_line(const ProcessLine* line, ProcessState* state, uint64_t* woken) {
     for (int i = 0; i < kMaxTries; ++i) {
         const uint32_t version = __atomic_load_n(&line->version, __ATOMIC_ACQUIRE);
@@ -85,25 +84,25 @@ ProcessState blocked_state(Call* call, Doing doing, uint32_t partner) {
     return state;
 }
 
-bool is_several() { return g_process.concurrent; }
+bool is_concurrent() { return g_process.concurrent; }
 
-// What the process says inside a call is no part of it.
-class Saying {
+// Excludes the time for publishing from the call.
+class PublishTime {
   public:
-    explicit Saying(Call* call) : call_(call), start_(now_ticks()) {}
-    ~Saying() { call_->inner_overhead += now_ticks() - start_; }
-    Saying(const Saying&) = delete;
-    Saying& operator=(const Saying&) = delete;
+    explicit PublishTime(Call* call) : call_(call), start_(now_ticks()) {}
+    ~PublishTime() { call_->inner_overhead += now_ticks() - start_; }
+    PublishTime(const PublishTime&) = delete;
+    PublishTime& operator=(const PublishTime&) = delete;
 
   private:
     Call* call_;
     uint64_t start_;
 };
 
-// MPI sends the rest of a long message while its sender is in some call, and a probe that finds
-// what it looks for does no more than that: so one is needed that finds nothing. Who is waited for
-// may be waiting for such a rest.
-void let_mpi_work() {
+// Makes MPI progress. MPI sends the rest of a long message while its sender is in an MPI call, and
+// the process waited for may need such a rest. A probe that finds a message makes no progress, so
+// one is needed that finds none.
+void make_mpi_progress() {
     bool there = true;
     for (int tag = kTagBound; there && tag >= 0; --tag) {
         if (!is_there(MPI_ANY_SOURCE, tag, g_mpi.comm_self, &there)) return;
@@ -136,12 +135,12 @@ bool make_view(uint32_t world_size) {
     return true;
 }
 
-// Has it entered that collective, or a later one of the communicator?
+// Whether the process has entered that collective instance or a later one of the communicator.
 bool has_entered(const ProcessState& state, uint32_t comm, uint32_t number) {
     return state.entered_comm == comm && static_cast<int32_t>(state.entered_number - number) >= 0;
 }
 
-// The root is there that a collective waits for alone.
+// Whether the root has entered a collective that waits for its root alone.
 bool root_is_there(const ProcessState& state, const NodeView& view) {
     for (uint32_t i = 0; i < view.count; ++i) {
         if (view.ranks[i] != state.partner) continue;
@@ -150,7 +149,7 @@ bool root_is_there(const ProcessState& state, const NodeView& view) {
     return false;
 }
 
-// What the root gives away may come through any other rank, as MPI likes.
+// The root's data may come through any other rank.
 bool waits_for(const ProcessState& state, const NodeView& view, uint32_t other) {
     const bool is_partner = state.partner == kNoPeer || state.partner == view.ranks[other];
     if (state.doing != Doing::kInCollective) return is_partner;
@@ -158,7 +157,7 @@ bool waits_for(const ProcessState& state, const NodeView& view, uint32_t other) 
     return is_partner || root_is_there(state, view);
 }
 
-// All that the collective waits for are there: who is in it is about to leave it.
+// All processes that the collective waits for have entered: this one is about to leave.
 bool all_are_there(const NodeView& view, uint32_t which) {
     const ProcessState& state = view.states[which];
     if (state.is_world == 0) return false;
@@ -169,7 +168,7 @@ bool all_are_there(const NodeView& view, uint32_t which) {
     return true;
 }
 
-bool goes_on_before(const NodeView& view, uint32_t which, uint64_t limit, uint64_t now) {
+bool can_continue_before(const NodeView& view, uint32_t which, uint64_t limit, uint64_t now) {
     const ProcessState& state = view.states[which];
     switch (state.doing) {
         case Doing::kRuns:
@@ -194,7 +193,7 @@ bool may_wait(const ProcessState& state) {
 
 }  // namespace
 
-void MessageArbiter::say(Doing doing, uint64_t candidate, uint32_t comm, int tag) {
+void MessageArbiter::publish_state(Doing doing, uint64_t candidate, uint32_t comm, int tag) {
     ProcessState state = blocked_state(call_, doing, kNoPeer);
     state.candidate = candidate != kNotSent ? candidate : 0;
     state.comm = comm;
@@ -205,15 +204,15 @@ void MessageArbiter::say(Doing doing, uint64_t candidate, uint32_t comm, int tag
 
 bool MessageArbiter::look_around() {
     const uint64_t now = now_ticks();
-    const bool ask = ++turns_ % kPidEvery == 0;
+    const bool ask = ++looks_ % kPidEvery == 0;
     for (uint32_t i = 0; i < g_count; ++i) {
         const ProcessLine& line = g_lines[g_ranks[i]];
         uint64_t woken = 0;
         if (ask && &line != g_own && kill(line.pid, 0) != 0 && errno == ESRCH) g_gone[i] = true;
         if (!g_gone[i] && !read_line(&line, &g_states[i], &woken)) return false;
         if (g_gone[i]) g_states[i].doing = Doing::kFinished;
-        if (line.version == 0) {  // it is still in MPI_Init, or has no room for this
-            is_hopeless_ = turns_ > kStartTurns;
+        if (line.version == 0) {  // still in MPI_Init, or it has no room
+            is_hopeless_ = looks_ > kStartLooks;
             return false;
         }
         if (g_states[i].doing == Doing::kNotKnown) is_hopeless_ = true;
@@ -255,8 +254,8 @@ bool MessageArbiter::is_missed(uint64_t* since) const {
 
 void MessageArbiter::pause(bool deferred) {
     if (deferred) {
-        let_mpi_work();
-        nanosleep(&kPause, nullptr);  // who is waited for may need the core
+        make_mpi_progress();
+        nanosleep(&kPause, nullptr);  // the process waited for may need the core
     } else {
         sched_yield();
     }
@@ -264,7 +263,7 @@ void MessageArbiter::pause(bool deferred) {
 
 void find_earlier(const NodeView& view, uint32_t own, uint64_t limit, uint64_t now, bool* reached) {
     for (uint32_t i = 0; i < view.count; ++i) {
-        reached[i] = i != own && goes_on_before(view, i, limit, now);
+        reached[i] = i != own && can_continue_before(view, i, limit, now);
     }
     for (bool more = true; more;) {
         more = false;
@@ -302,15 +301,15 @@ void open_order() {
         publish(ProcessState{});
         return;
     }
-    static constexpr CallOrder kOrder{post_deferred, end_deferring, say_running,
-                                      say_receiving, say_waiting,   enter_collective_wait,
-                                      wake};
+    static constexpr CallOrder kOrder{
+        post_deferred,         end_deferring, publish_running, publish_receiving, publish_waiting,
+        enter_collective_wait, wake};
     g_call_order = &kOrder;
     g_process.preserve_order = true;
-    g_on_delay = say_delay;
+    g_on_delay = publish_delay;
     g_process.header->flags |= kFileOrder;
-    g_live->epoch += 1;  // no call goes the fast way from here on
-    if (t_thread != nullptr) say_running(t_thread);
+    g_live->epoch += 1;  // the fast path of calls is off from here on
+    if (t_thread != nullptr) publish_running(t_thread);
 }
 
 void close_order() {
@@ -321,17 +320,17 @@ void close_order() {
     publish(state);
 }
 
-void say_running(Thread* thread) {
+void publish_running(Thread* thread) {
     ProcessState state = g_own->state;
     const ThreadRecord* record = thread->record;
-    state.doing = is_several() ? Doing::kNotKnown : Doing::kRuns;
+    state.doing = is_concurrent() ? Doing::kNotKnown : Doing::kRuns;
     state.ticks = record->intrusion_ticks + thread->slow_overhead;
     publish(state);
 }
 
-void say_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t post_order) {
-    if (is_several()) return;
-    const Saying saying(call);
+void publish_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t post_order) {
+    if (is_concurrent()) return;
+    const PublishTime publish_time(call);
     ProcessState state = blocked_state(call, Doing::kReceives, peer);
     state.comm = comm;
     state.tag = tag;
@@ -343,44 +342,44 @@ void say_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t p
     }
 }
 
-void say_waiting(Call* call) {
-    if (is_several()) return;
-    const Saying saying(call);
+void publish_waiting(Call* call) {
+    if (is_concurrent()) return;
+    const PublishTime publish_time(call);
     publish(blocked_state(call, Doing::kWaits, kNoPeer));
 }
 
-void enter_collective_wait(Call* call, const CommDefinition& name, uint32_t number, Dependence rule,
-                           int root, bool blocks) {
-    if (is_several()) return;
-    const Saying saying(call);
-    const bool is_root = !name.inter && root == name.rank;
+void enter_collective_wait(Call* call, const CommDefinition& definition, uint32_t number,
+                           Dependence rule, int root, bool blocks) {
+    if (is_concurrent()) return;
+    const PublishTime publish_time(call);
+    const bool is_root = !definition.inter && root == definition.rank;
     const bool waits = blocks && (rule != Dependence::kRoot || !is_root) &&
-                       (rule != Dependence::kToRoot || is_root || name.inter);
+                       (rule != Dependence::kToRoot || is_root || definition.inter);
     ProcessState state = g_own->state;
     if (waits) {
-        const bool for_root = rule == Dependence::kRoot && name.is_world;
+        const bool for_root = rule == Dependence::kRoot && definition.is_world;
         state = blocked_state(call, Doing::kInCollective,
                               for_root ? static_cast<uint32_t>(root) : kNoPeer);
-        state.comm = name.name;
-        state.is_world = name.is_world ? 1 : 0;
+        state.comm = definition.short_id;
+        state.is_world = definition.is_world ? 1 : 0;
     }
-    state.entered_comm = name.name;
+    state.entered_comm = definition.short_id;
     state.entered_number = number;
     publish(state);
 }
 
-void say_request(Call* call, const Request& request) {
+void publish_request(Call* call, const Request& request) {
     const bool named = request.kind == kReceiveRequest && request.peer != kNoPeer &&
                        request.comm != 0 && request.post_order != 0 &&
                        is_post_order_known(g_channels[request.peer], request.post_order);
     if (named) {
-        say_receiving(call, request.peer, request.comm, request.tag, request.post_order);
+        publish_receiving(call, request.peer, request.comm, request.tag, request.post_order);
     } else {
-        say_waiting(call);
+        publish_waiting(call);
     }
 }
 
-void say_delay(bool begins) {
+void publish_delay(bool begins) {
     const Doing before = begins ? Doing::kRuns : Doing::kInTool;
     if (!g_process.preserve_order || g_own->state.doing != before) return;
     ProcessState state = g_own->state;
@@ -390,7 +389,7 @@ void say_delay(bool begins) {
 }
 
 void wake(Call* call, uint32_t peer, uint32_t comm, int tag) {
-    const Saying saying(call);
+    const PublishTime publish_time(call);
     full_fence();
     ProcessLine* line = &g_lines[peer];
     ProcessState state;

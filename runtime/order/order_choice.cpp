@@ -1,4 +1,4 @@
-// Which of several senders a receive or probe of any source gets its message from.
+// Chooses the sender for a receive or probe of any source.
 #include "runtime/order/order_choice.h"
 
 #include <sys/mman.h>
@@ -28,11 +28,11 @@ Sender* senders_of(int size) {
     return g_senders;
 }
 
-// One receive or probe of any source, until it is known whom it gets its message from.
+// The choice for one receive or probe of any source.
 class Choice {
   public:
-    Choice(Call* call, int tag, MPI_Comm comm, const CommDefinition& name)
-        : call_(call), tag_(tag), comm_(comm), name_(name.name), arbiter_(call) {}
+    Choice(Call* call, int tag, MPI_Comm comm, const CommDefinition& definition)
+        : call_(call), tag_(tag), comm_(comm), short_id_(definition.short_id), arbiter_(call) {}
     int choose(const Senders& senders, bool immediate);
 
   private:
@@ -41,31 +41,31 @@ class Choice {
     }
     int take_any() const {
         call_->thread->record->order_unknown += 1;
-        say_waiting(call_);
+        publish_waiting(call_);
         return MPI_ANY_SOURCE;
     }
 
     Call* call_;
     int tag_;
     MPI_Comm comm_;
-    uint32_t name_;
+    uint32_t short_id_;
     MessageArbiter arbiter_;
 };
 
 int Choice::choose(const Senders& senders, bool immediate) {
     const uint64_t began = now_ticks();
-    uint64_t arrived = 0;  // when the message was there that is taken
+    uint64_t arrived = 0;  // when the chosen message arrived
     uint64_t missed_since = 0;
-    Candidate stamp{0, -1};
+    Candidate published{0, -1};
     for (bool first = true;; first = false) {
         bool any = false;
         if (!is_there(MPI_ANY_SOURCE, tag_, comm_, &any)) return take_any();
-        const Candidate best = senders.earliest(name_, tag_);
-        if (best.rank != stamp.rank || best.sent != stamp.sent) {
-            arbiter_.say(Doing::kReceives, best.sent, name_, tag_);
-            stamp = best;
+        const Candidate best = senders.earliest(short_id_, tag_);
+        if (best.rank != published.rank || best.sent != published.sent) {
+            arbiter_.publish_state(Doing::kReceives, best.sent, short_id_, tag_);
+            published = best;
             arrived = missed_since = 0;
-            continue;  // what was announced before that was visible is seen now
+            continue;  // sees messages that were stamped before the state was published
         }
         if (immediate && !any) return kNoSource;
         if (best.sent == kNotSent) {
@@ -78,7 +78,7 @@ int Choice::choose(const Senders& senders, bool immediate) {
         if (there && arrived == 0) arrived = first ? began : now_ticks();
         if (there && may_take(senders, best)) {
             call_->thread->record->order_kept += 1;
-            call_->inner_overhead += now_ticks() - arrived;  // held back, or just looked for
+            call_->inner_overhead += now_ticks() - arrived;  // deferred, or just found
             return best.rank;
         }
         if (arbiter_.is_hopeless() || (!there && any && arbiter_.is_missed(&missed_since))) {
@@ -90,10 +90,10 @@ int Choice::choose(const Senders& senders, bool immediate) {
 
 }  // namespace
 
-bool Senders::find(Thread* thread, MPI_Comm comm, const CommDefinition& name) {
-    Sender* senders = senders_of(name.size);
+bool Senders::find(Thread* thread, MPI_Comm comm, const CommDefinition& definition) {
+    Sender* senders = senders_of(definition.size);
     if (senders == nullptr) return false;
-    for (count_ = 0; count_ < name.size; ++count_) {
+    for (count_ = 0; count_ < definition.size; ++count_) {
         const uint32_t peer = peer_of(thread, comm, count_);
         Channel* channel = channel_with(thread, peer);
         if (channel == nullptr || channel->remote != nullptr) return false;
@@ -120,10 +120,10 @@ bool Senders::can_send_before(const MessageArbiter& arbiter) const {
     return false;
 }
 
-bool is_in_sight(Thread* thread, MPI_Comm comm) {
-    const CommDefinition* name = definition_of_comm(thread, comm);
+bool can_choose_among(Thread* thread, MPI_Comm comm) {
+    const CommDefinition* definition = definition_of_comm(thread, comm);
     Senders senders;
-    return name != nullptr && senders.find(thread, comm, *name);
+    return definition != nullptr && senders.find(thread, comm, *definition);
 }
 
 bool is_there(int source, int tag, MPI_Comm comm, bool* there) {
@@ -135,20 +135,20 @@ bool is_there(int source, int tag, MPI_Comm comm, bool* there) {
 
 int choose_source(Call* call, int tag, MPI_Comm comm, bool immediate) {
     ThreadRecord* record = call->thread->record;
-    const CommDefinition* name = definition_of_comm(call->thread, comm);
-    if (g_process.concurrent || name == nullptr || (tag < 0 && tag != MPI_ANY_TAG)) {
+    const CommDefinition* definition = definition_of_comm(call->thread, comm);
+    if (g_process.concurrent || definition == nullptr || (tag < 0 && tag != MPI_ANY_TAG)) {
         record->order_unknown += 1;
         return MPI_ANY_SOURCE;
     }
     Senders senders;
-    if (!senders.find(call->thread, comm, *name)) {
+    if (!senders.find(call->thread, comm, *definition)) {
         if (!immediate) {
             record->order_remote += 1;
-            say_waiting(call);
+            publish_waiting(call);
         }
         return MPI_ANY_SOURCE;
     }
-    return Choice(call, tag, comm, *name).choose(senders, immediate);
+    return Choice(call, tag, comm, *definition).choose(senders, immediate);
 }
 
 }  // namespace dwell

@@ -6,17 +6,17 @@ namespace dwell {
 
 namespace {
 
-// One of the call's requests.
+// One request of the call.
 struct Option {
-    uint64_t when;  // complete, on the virtual clock, or kNotSent
-    uint32_t peer;  // who completes it, kNoPeer: it is complete, or nobody known
+    uint64_t when;  // virtual completion time, or kNotSent
+    uint32_t peer;  // who completes it; kNoPeer: complete, or not known
     uint32_t comm;
     uint32_t post_order;
     int32_t tag;
     bool is_one;
     bool is_complete;
     bool at_once;
-    bool is_picked;  // for MPI to complete
+    bool is_picked;  // to be completed by MPI
 };
 static_assert(sizeof(Option) + sizeof(MPI_Request) <= kPickBytes);
 
@@ -57,12 +57,12 @@ class RequestChoice {
     Option* options_;
     MPI_Request* requests_;
     MessageArbiter arbiter_;
-    DeferredReceive* held_ = nullptr;
+    DeferredReceive* deferred_ = nullptr;
     int deferred_index_ = -1;
     uint32_t deferred_comm_ = 0;
     Senders senders_;
     Candidate deferred_candidate_{kNotSent, 0};
-    int first_ = -1;        // the one that is chosen, or the first of several
+    int first_ = -1;        // index of the chosen one, or of the first of several
     bool is_past_ = false;  // it was complete when the call began
 };
 
@@ -84,7 +84,7 @@ Fill RequestChoice::fill_one(int which) {
         return Fill::kReady;
     }
     if (request.kind != kReceiveRequest) return Fill::kPosted;
-    if (held_ != nullptr && before.handle == held_->handle) {
+    if (deferred_ != nullptr && before.handle == deferred_->handle) {
         deferred_index_ = which;
         return Fill::kReady;
     }
@@ -101,29 +101,31 @@ Fill RequestChoice::fill_one(int which) {
 }
 
 Fill RequestChoice::fill() {
-    for (int i = 0; i < count_ && held_ == nullptr; ++i) held_ = next_deferred(before_[i].handle);
-    if (held_ == nullptr) post_deferred();
+    for (int i = 0; i < count_ && deferred_ == nullptr; ++i)
+        deferred_ = next_deferred(before_[i].handle);
+    if (deferred_ == nullptr) post_deferred();
     int ones = 0;
     for (int i = 0; i < count_; ++i) {
         const Fill fill = fill_one(i);
         if (fill != Fill::kReady) return fill;
         if (options_[i].is_one) ++ones;
     }
-    if (ones < 2 && held_ == nullptr) return Fill::kNoChoice;
-    if (held_ == nullptr) return Fill::kReady;
-    const CommDefinition* name = definition_of_comm(call_->thread, held_->comm);
-    if (name == nullptr || !senders_.find(call_->thread, held_->comm, *name)) return Fill::kRemote;
-    deferred_comm_ = name->name;
+    if (ones < 2 && deferred_ == nullptr) return Fill::kNoChoice;
+    if (deferred_ == nullptr) return Fill::kReady;
+    const CommDefinition* definition = definition_of_comm(call_->thread, deferred_->comm);
+    if (definition == nullptr || !senders_.find(call_->thread, deferred_->comm, *definition))
+        return Fill::kRemote;
+    deferred_comm_ = definition->short_id;
     return Fill::kReady;
 }
 
-// False when it is complete and not known since when.
+// False when it is complete but the time is not known.
 bool RequestChoice::refresh_one(int which, Option* option) {
     if (which == deferred_index_) {
-        deferred_candidate_ = senders_.earliest(deferred_comm_, held_->tag);
+        deferred_candidate_ = senders_.earliest(deferred_comm_, deferred_->tag);
         option->when = deferred_candidate_.sent;
         const int source = option->when != kNotSent ? deferred_candidate_.rank : MPI_ANY_SOURCE;
-        return is_there(source, held_->tag, held_->comm, &option->is_complete) &&
+        return is_there(source, deferred_->tag, deferred_->comm, &option->is_complete) &&
                (option->when != kNotSent || !option->is_complete);
     }
     const Request& request = before_[which].found.copy;
@@ -149,9 +151,9 @@ bool RequestChoice::refresh_one(int which, Option* option) {
 bool RequestChoice::refresh() {
     for (int i = 0; i < count_; ++i) {
         Option* option = &options_[i];
-        const bool is_settled =
+        const bool is_known =
             option->is_complete && option->when != kNotSent && i != deferred_index_;
-        if (!option->is_one || is_settled) continue;
+        if (!option->is_one || is_known) continue;
         if (!refresh_one(i, option)) return false;
     }
     return true;
@@ -192,7 +194,7 @@ bool RequestChoice::is_complete() const {
     return true;
 }
 
-// Would it make a difference if the partner of that request came in time?
+// Whether the choice would change if that request's partner came in time.
 bool RequestChoice::is_decided_by(int which) const {
     if (!options_[which].is_one) return false;
     if (which == deferred_index_) return which <= first_ || !is_past_ || pick_ == Pick::kSome;
@@ -205,10 +207,9 @@ bool RequestChoice::may_take() {
     if (!arbiter_.look(limit)) return false;
     for (int i = 0; i < count_; ++i) {
         if (!is_decided_by(i)) continue;
-        const bool can_send_before = i == deferred_index_
-                                         ? senders_.can_send_before(arbiter_)
-                                         : arbiter_.can_send_before(options_[i].peer);
-        if (can_send_before) return false;
+        const bool may_send = i == deferred_index_ ? senders_.can_send_before(arbiter_)
+                                                   : arbiter_.can_send_before(options_[i].peer);
+        if (may_send) return false;
     }
     return true;
 }
@@ -256,10 +257,10 @@ Picked RequestChoice::choose() {
             return give_up(&ThreadRecord::order_unknown);
     }
     stamp_virtual(call_);
-    uint64_t arrived = 0;  // when that was complete which is taken
+    uint64_t arrived = 0;  // when the chosen request was complete
     uint64_t missed_since = 0;
-    int stamp = -2;
-    uint64_t said_when = 0;
+    int published = -2;
+    uint64_t published_when = 0;
     for (bool first = true;; first = false) {
         if (!refresh()) return give_up(&ThreadRecord::order_unknown);
         for (int i = 0; i < count_ && first; ++i) options_[i].at_once = options_[i].is_complete;
@@ -271,12 +272,12 @@ Picked RequestChoice::choose() {
         }
         select();
         const uint64_t when = first_ >= 0 ? options_[first_].when : kNotSent;
-        if (stamp != first_ || said_when != when) {
-            arbiter_.say(Doing::kWaits, when, 0, 0);
-            stamp = first_;
-            said_when = when;
+        if (published != first_ || published_when != when) {
+            arbiter_.publish_state(Doing::kWaits, when, 0, 0);
+            published = first_;
+            published_when = when;
             arrived = missed_since = 0;
-            continue;  // what was announced before that was visible is seen now
+            continue;  // sees messages that were stamped before the state was published
         }
         if (first_ < 0) {
             MessageArbiter::pause(false);
@@ -286,8 +287,8 @@ Picked RequestChoice::choose() {
         if (complete && arrived == 0) arrived = now_ticks();
         if (complete && may_take()) {
             const bool deferred = deferred_index_ >= 0 && is_selected(deferred_index_);
-            if (deferred && !deliver(call_, held_, deferred_candidate_.rank, false)) {
-                return give_up(nullptr);  // counted as it is posted
+            if (deferred && !deliver(call_, deferred_, deferred_candidate_.rank, false)) {
+                return give_up(nullptr);  // counted when it is posted
             }
             const Picked result = picked();
             call_->thread->record->order_kept += 1;

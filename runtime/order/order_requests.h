@@ -1,10 +1,10 @@
-// Calls that complete some of several requests, MPI_Waitany and its kin, and waits for receives
-// that are held back, in the order of the run without dwell (--preserve-order; order.h).
+// Replay order for calls that complete some of several requests (MPI_Waitany and similar), and for
+// waits for deferred receives (--preserve-order; order.h).
 //
-// Without dwell such a call takes what is complete when it begins: MPI_Waitany and MPI_Testany the
-// first of the array, MPI_Waitsome and MPI_Testsome all; if nothing is, the first that completes.
-// The same is done here on the virtual clock, once no partner can come earlier. A test says that
-// nothing is complete only when that is true: what is decided is which, not whether.
+// Without dwell such a call takes what is complete when it begins (MPI_Waitany and MPI_Testany the
+// first of the array, MPI_Waitsome and MPI_Testsome all), else the first to complete. The same
+// choice is made here on the virtual clock, once no partner can come earlier. A test reports
+// nothing complete only if that is true: only the choice among complete requests is controlled.
 #ifndef DWELL_RUNTIME_ORDER_ORDER_REQUESTS_H_
 #define DWELL_RUNTIME_ORDER_ORDER_REQUESTS_H_
 
@@ -15,33 +15,33 @@ namespace dwell {
 
 enum class Pick { kOne, kSome };
 
-// What a call on several requests is to complete.
+// The requests that a call on several requests is to complete.
 struct Picked {
     bool in_order = false;            // the order is kept
-    bool known = false;               // else it takes what comes
-    int count = 0;                    // none: nothing is there, which a test may find
-    MPI_Request* requests = nullptr;  // as many as the call has; all that were not picked are null
+    bool known = false;               // the choice is made; else left to MPI
+    int count = 0;                    // 0: nothing is complete, as a test may find
+    MPI_Request* requests = nullptr;  // array of the call's length; null where not picked
     const void* room = nullptr;
-    int deferred = -1;                              // where the one is that is delivered already
+    int deferred = -1;                              // index of the one already delivered
     bool at_once = false;                           // all were complete when the call began
-    uint64_t ThreadRecord::*left_to_mpi = nullptr;  // where it counts if it takes what comes
+    uint64_t ThreadRecord::*left_to_mpi = nullptr;  // counter to increment if left to MPI
 };
-// `room` holds kPickBytes for each request. After start().
+// `room` has kPickBytes for each request. After start().
 constexpr size_t kPickBytes = 40;
 DWELL_COLD Picked pick_requests(Call* call, const Before* before, int count, Pick pick, bool waits,
                                 void* room);
-// After MPI completed what was picked.
+// After MPI has completed the picked requests.
 DWELL_COLD void put_back(const Picked& picked, int count, MPI_Request* requests);
-// Adds the one that was delivered to what MPI says that it completed.
+// Adds the delivered request to those that MPI completed.
 DWELL_COLD int add_delivered(const Picked& picked, MPI_Request handle, int result, int* completed,
                              int* indices, MPI_Status* statuses);
 
-// One that is waited for or tested alone. What is delivered completes in the call.
+// For a single request that is waited for or tested. A delivered message completes in the call.
 enum class Delivery { kNone, kNothingThere, kAtOnce, kLater };
 DWELL_COLD Delivery deliver_to(Call* call, MPI_Request handle, bool waits);
-// All of the array that come next, waiting for each.
+// Delivers to all deferred receives of the array, waiting for each.
 DWELL_COLD void deliver_all(Call* call, const Before* before, int count);
-// The status of one that was delivered; what MPI says otherwise.
+// The status of a delivered receive, else that of MPI.
 DWELL_COLD int give_status(MPI_Request handle, int result, MPI_Status* status);
 
 }  // namespace dwell

@@ -13,36 +13,36 @@ namespace dwell {
 
 namespace {
 
-// A collective as its request, or the call itself, knows it.
+// A collective instance as its request or the call itself knows it.
 struct Entered {
     CollectiveTable* table;
     MpiCall call;
     uint32_t number;
     CollectiveRole role;
-    RemoteMembers* remote = nullptr;  // its members on other hosts
-    CellIndex node = 0;  // of the statement, where that is this collective and nothing else
+    RemoteMembers* remote = nullptr;  // members on other hosts
+    CellIndex node = 0;  // of the statement, if the call is this collective and nothing else
 };
 
 CollectiveRole role_on(const CollectiveTable& table, Dependence rule, int root) {
     return {rule, root, table.rank, table.side, table.inter, &table.sources, nullptr};
 }
 
-// Sources may be named twice.
+// A source may be listed twice.
 uint32_t count_sources(const CollectiveTable& table, const Contributors& contributors) {
     const FewRanks& list = table.sources;
     uint32_t count = 0;
     for (uint32_t k = 0; k < list.count; ++k) {
         const int rank = list.ranks[k];
-        bool counts = rank >= 0 && rank != table.rank && contributors.gives(k);
+        bool counts = rank >= 0 && rank != table.rank && contributors.contributes(k);
         for (uint32_t before = 0; counts && before < k; ++before) {
-            counts = list.ranks[before] != rank || !contributors.gives(before);
+            counts = list.ranks[before] != rank || !contributors.contributes(before);
         }
         count += counts ? 1 : 0;
     }
     return count;
 }
 
-// Members that the rank depends on, itself left out.
+// The number of members that the rank depends on, without itself.
 uint32_t count_partners(const Entered& entered, const Contributors& contributors) {
     const CollectiveTable& table = *entered.table;
     const int root = entered.role.root;
@@ -67,33 +67,32 @@ uint32_t count_partners(const Entered& entered, const Contributors& contributors
     if (contributors.all()) return table.inter ? group : group - 1;
     uint32_t count = 0;
     for (uint32_t k = 0; k < group; ++k) {
-        if (contributors.gives(k) && (table.inter || k != static_cast<uint32_t>(table.rank)))
+        if (contributors.contributes(k) && (table.inter || k != static_cast<uint32_t>(table.rank)))
             ++count;
     }
     return count;
 }
 
-// The members on other hosts, `missing` of which the rank depends on: how many are known, or
-// estimated.
+// Adds the members on other hosts, `missing` of which the rank depends on. Returns how many are
+// known or estimated.
 uint32_t add_remote_members(const Entered& entered, const Contributors& contributors,
                             uint32_t missing, Latest* latest) {
     const Waiting& waiting = latest->waiting();
-    const RemoteMatch matched_stamp =
+    const RemoteMatch match =
         match_remote(waiting.thread(), entered.remote,
                      {entered.number, entered.call, entered.role, contributors}, waiting.left());
-    latest->add_remote(matched_stamp);
-    if (matched_stamp.partners != missing) return 0;  // some on this host have said nothing
-    if (matched_stamp.count == missing) {
+    latest->add_remote(match);
+    if (match.partners != missing) return 0;  // some members of this host have no stamp yet
+    if (match.count == missing) {
         const uint64_t rest = latest->rest();
-        if (entered.node != 0 && matched_stamp.found && rest < UINT32_MAX) {
-            note_usual({entered.node, static_cast<uint32_t>(rest), matched_stamp.peer,
-                        matched_stamp.last.path});
+        if (entered.node != 0 && match.found && rest < UINT32_MAX) {
+            note_usual({entered.node, static_cast<uint32_t>(rest), match.peer, match.last.path});
         }
         return missing;
     }
     RemoteUsual usual{};
-    if (!usual_of(entered.node, &usual)) return matched_stamp.count;
-    // Nobody was waited for, or one of those that are known: times like these differ a little.
+    if (!usual_of(entered.node, &usual)) return match.count;
+    // Nobody was waited for, or only known partners: such times differ a little from call to call.
     const DualTime& begun = waiting.entered();
     const uint64_t until = beyond(waiting.left(), usual.ticks);
     const uint64_t last = latest->real();
@@ -109,24 +108,24 @@ void add_members(const Entered& entered, const Contributors& contributors, Lates
     const CollectiveTable& table = *entered.table;
     const uint32_t row = entered.number % kGenerations;
     const uint32_t places = places_of(&table);
-    uint32_t met = 0;
+    uint32_t found = 0;
     for (uint32_t place = 0; place < places; ++place) {
         const TableMember& member = table.places[place];
         if (place == table.own || !waits_for(entered.role, contributors, member.place)) continue;
         latest->add_slot(slot_at(&table, row, place), entered.number, entered.call, member.peer);
-        ++met;
+        ++found;
     }
     const uint32_t partners = count_partners(entered, contributors);
-    if (met < partners && entered.remote != nullptr) {
-        met += add_remote_members(entered, contributors, partners - met, latest);
+    if (found < partners && entered.remote != nullptr) {
+        found += add_remote_members(entered, contributors, partners - found, latest);
     }
-    // Who has no place yet has not come; on another node it may have.
-    if (met < partners && !(latest->may() && world_is_here())) {
+    // A member without a place has not entered; on another host it may have.
+    if (found < partners && !(latest->may() && world_is_on_host())) {
         latest->add_unknown();
     }
 }
 
-// After all whom MPI makes the rank depend on.
+// After all members that MPI makes the rank depend on.
 void add_own_group(const Entered& entered, Latest* latest) {
     const CollectiveTable& table = *entered.table;
     const auto call = static_cast<uint32_t>(entered.call);
@@ -175,14 +174,14 @@ void add_partners(const Entered& entered, const Contributors& contributors, Wait
     latest.finish();
 }
 
-void know_sources(Call* call, const EnteredCollective& collective, Dependence rule) {
+void read_sources(Call* call, const EnteredCollective& collective, Dependence rule) {
     if (rule != Dependence::kSources || collective.table->sources.known) return;
     const MeasuredLook look(call);
-    read_neighbours(reinterpret_cast<MPI_Comm>(collective.name->handle), collective.table->rank,
-                    &collective.table->sources, &collective.table->targets);
+    read_neighbours(reinterpret_cast<MPI_Comm>(collective.definition->handle),
+                    collective.table->rank, &collective.table->sources, &collective.table->targets);
 }
 
-// Which of the counts are not 0, as bits; false when there are too many.
+// The nonzero counts as bits; false when there are too many.
 bool bits_of(const CollectiveTable& table, const Depends& depends, uint64_t* bits) {
     *bits = UINT64_MAX;
     if (depends.counts == nullptr) return true;
@@ -195,39 +194,45 @@ bool bits_of(const CollectiveTable& table, const Depends& depends, uint64_t* bit
     return true;
 }
 
-// Members on other hosts hear of it.
-bool is_told(MpiCall call, Dependence rule) {
+// Whether members on other hosts get notices of the call.
+bool needs_notice(MpiCall call, Dependence rule) {
     const MpiCallInfo& info = kMpiCalls[static_cast<int>(call)];
     return (info.call_class == CallClass::kCollective || info.waits) && rule != Dependence::kSome &&
            rule != Dependence::kProfiled;
 }
 
-// On the board of what the members have in common.
-EnteredCollective enter_table(Call* call, CommDefinition* name, MpiCall number, Dependence rule,
-                              int root) {
-    EnteredCollective collective{name, nullptr, number, ++name->collectives, false};
-    if (name->members < 2) return collective;
+// Enters an instance in the table of the communicator, window or file.
+EnteredCollective enter_table(Call* call, CommDefinition* definition, MpiCall number,
+                              Dependence rule, int root) {
+    EnteredCollective collective{definition, nullptr, number, ++definition->collectives, false};
+    if (definition->members < 2) return collective;
     const uint64_t slow_overhead = call->thread->slow_overhead;
-    CollectiveTable* table = table_of(call->thread, name);
-    // Only now it begins: nothing of it has been noted so far.
+    CollectiveTable* table = table_of(call->thread, definition);
+    // The call begins only now, as nothing of it was published before.
     if (call->thread->slow_overhead != slow_overhead) start(call);
     log_late_progress(call);
     if (g_process.preserve_order) [[unlikely]] {
-        g_call_order->enter_collective_wait(call, *name, collective.number, rule, root,
+        g_call_order->enter_collective_wait(call, *definition, collective.number, rule, root,
                                             kMpiCalls[static_cast<int>(number)].waits);
     }
-    if (name->remote_state == RemoteState::kKnown && is_told(number, rule)) [[unlikely]] {
-        const CollectiveRole role{
-            rule, root, name->rank, name->side, name->inter, nullptr, &name->remote->alone.targets};
+    if (definition->remote_state == RemoteState::kKnown && needs_notice(number, rule))
+        [[unlikely]] {
+        const CollectiveRole role{rule,
+                                  root,
+                                  definition->rank,
+                                  definition->side,
+                                  definition->inter,
+                                  nullptr,
+                                  &definition->remote->empty_table.targets};
         collective.remote_notified =
-            stamp_remote(call, name, {collective.number, number, role, kAllContribute});
+            stamp_remote(call, definition, {collective.number, number, role, kAllContribute});
     }
     if (table == nullptr) return collective;
     EnterStamp stamp = make_enter_stamp(call);
     stamp.at.real = now_ticks();
     write_slot(slot_at(table, collective.number % kGenerations, table->own), collective.number,
                static_cast<uint32_t>(number), stamp);
-    // The next one's: others have looked at it since it was written last.
+    // Prefetches the next slot, which other members have read since it was last written.
     fetch_to_write(slot_at(table, (collective.number + 1) % kGenerations, table->own));
     begin_work(call, now_ticks());
     collective.table = table;
@@ -238,14 +243,16 @@ EnteredCollective enter_table(Call* call, CommDefinition* name, MpiCall number, 
 
 EnteredCollective enter_collective(Call* call, MpiCall number, uintptr_t handle, Dependence rule,
                                    int root) {
-    CommDefinition* name = find_name(handle);
-    return name != nullptr ? enter_table(call, name, number, rule, root) : EnteredCollective{};
+    CommDefinition* definition = find_definition(handle);
+    return definition != nullptr ? enter_table(call, definition, number, rule, root)
+                                 : EnteredCollective{};
 }
 
 GroupCollective::GroupCollective(Call* call, MPI_Comm comm, MPI_Group group, int tag) {
-    if (!waits_are_open() || !name_before_made(comm, group, tag, &name_)) return;
+    if (!waits_are_open() || !define_before_made(comm, group, tag, &definition_)) return;
     start(call);
-    collective_ = enter_table(call, &name_, MpiCall::kComm_create_group, Dependence::kEverybody, 0);
+    collective_ =
+        enter_table(call, &definition_, MpiCall::kComm_create_group, Dependence::kEverybody, 0);
 }
 
 void GroupCollective::classify(Call* call) const {
@@ -254,7 +261,7 @@ void GroupCollective::classify(Call* call) const {
 
 void GroupCollective::hand_over(MPI_Comm from, const MPI_Comm* made, int tag) {
     CollectiveTable* table = take_table();
-    if (!name_made_by_members(from, made, tag, table)) release_table(table);
+    if (!define_made_by_members(from, made, tag, table)) release_table(table);
 }
 
 CollectiveTable* GroupCollective::take_table() {
@@ -263,22 +270,23 @@ CollectiveTable* GroupCollective::take_table() {
     return table;
 }
 
-// Arguments that MPI rejects make no collective of the call; a message that is too long does.
+// Arguments that MPI rejects make no instance of the call; a message that is too long does.
 void withdraw_collective(const EnteredCollective& collective, int result) {
-    if (collective.name == nullptr || result == MPI_ERR_TRUNCATE) return;
-    collective.name->collectives -= 1;
-    if (collective.remote_notified) withdraw_remote(collective.name->remote, collective.number);
+    if (collective.definition == nullptr || result == MPI_ERR_TRUNCATE) return;
+    collective.definition->collectives -= 1;
+    if (collective.remote_notified)
+        withdraw_remote(collective.definition->remote, collective.number);
 }
 
 void skip_collective(uintptr_t handle) {
     if (!waits_are_open() || g_live->on == 0) return;
-    CommDefinition* name = find_name(handle);
-    if (name != nullptr) name->collectives += 1;
+    CommDefinition* definition = find_definition(handle);
+    if (definition != nullptr) definition->collectives += 1;
 }
 
 namespace {
 
-// After it the handle of what its members have in common is good.
+// Whether the handle of the communicator, window or file is valid after the call.
 bool leaves_handle(MpiCall call) {
     const CallClass call_class = kMpiCalls[static_cast<int>(call)].call_class;
     return call != MpiCall::kFile_close &&
@@ -286,32 +294,31 @@ bool leaves_handle(MpiCall call) {
             call_class == CallClass::kFile);
 }
 
-// The members on other hosts that are told of it, and tell of it.
+// The members on other hosts that exchange notices about this call.
 RemoteMembers* remote_members(Call* call, const EnteredCollective& collective, Dependence rule) {
-    CommDefinition* name = collective.name;
-    if (name == nullptr || name->remote_state == RemoteState::kNone) [[likely]]
+    CommDefinition* definition = collective.definition;
+    if (definition == nullptr || definition->remote_state == RemoteState::kNone) [[likely]]
         return nullptr;
-    if (!is_told(collective.call, rule)) return nullptr;
-    if (is_not_looked(name->remote_state) && leaves_handle(collective.call)) {
+    if (!needs_notice(collective.call, rule)) return nullptr;
+    if (is_not_looked_up(definition->remote_state) && leaves_handle(collective.call)) {
         const MeasuredLook look(call);
-        find_remote_members(call->thread, name);
+        find_remote_members(call->thread, definition);
     }
-    return name->remote_state == RemoteState::kKnown ? name->remote : nullptr;
+    return definition->remote_state == RemoteState::kKnown ? definition->remote : nullptr;
 }
 
-// A member that the collective rule does not make the caller wait for, and that it may have waited
-// for all the same.
-struct Comer {
+// A member that the call may have waited for, although the collective rule does not require it.
+struct LastMember {
     EnterStamp stamp{};
     const TableMember* member = nullptr;
 };
 
-// The last of those that `may` be meant which came before the call was over.
+// The last member, among those that `may` accepts, that entered before the call ended.
 template <typename May>
-Comer last_comer(const Entered& entered, const Waiting& waiting, May may) {
+LastMember find_last_member(const Entered& entered, const Waiting& waiting, May may) {
     const CollectiveTable& table = *entered.table;
     const uint32_t places = places_of(&table);
-    Comer last;
+    LastMember last;
     for (uint32_t place = 0; place < places; ++place) {
         const TableMember& member = table.places[place];
         if (place == table.own || !may(member)) continue;
@@ -325,23 +332,24 @@ Comer last_comer(const Entered& entered, const Waiting& waiting, May may) {
     return last;
 }
 
-// Among more than two it is not known whom the caller gives to or gets from: it is taken to have
-// waited for the last that came, if it left as soon as a call like this takes, or soon against the
-// time that it waited (with more ranks than processors nobody goes on at once).
-bool left_soon_after(const EnterStamp& came, const Waiting& waiting, uint64_t usual) {
-    constexpr uint64_t kSoon = 8;  // part of the waiting
-    const uint64_t waited = came.at.real - waiting.entered().real;
-    return waiting.left() - came.at.real <= later(usual, waited / kSoon);
+// With more than two members the actual partner is not known. The call is taken to have waited for
+// the last member if it ended soon after that one entered: within a usual call's duration, or soon
+// compared with the wait (with more ranks than processors nobody continues at once).
+bool left_soon_after(const EnterStamp& entered, const Waiting& waiting, uint64_t usual) {
+    constexpr uint64_t kSoon = 8;  // part of the wait
+    const uint64_t waited = entered.at.real - waiting.entered().real;
+    return waiting.left() - entered.at.real <= later(usual, waited / kSoon);
 }
 
-// The collective rule knows who cannot go on without the caller's data. MPI may also keep the
-// caller until others take it: Open MPI leaves a message where it is, but for the shortest, until
-// its receiver comes. So where a call took long, those who depend on the caller came meanwhile. In
-// a tree it gives to some of them alone: of several one is an estimate.
-void add_takers(const Entered& entered, uint64_t usual, Waiting* waiting) {
-    const Comer last = last_comer(entered, *waiting, [&entered](const TableMember& member) {
-        return is_awaited_by(entered.role, member.place);
-    });
+// Consumers that cannot continue without the caller's data may hold up the caller: except for the
+// shortest messages, Open MPI leaves data in place until the receiver comes. If the call took long,
+// a consumer that entered meanwhile was waited for. In a tree the caller sends to some consumers
+// only, so with several it is an estimate.
+void add_consumers(const Entered& entered, uint64_t usual, Waiting* waiting) {
+    const LastMember last =
+        find_last_member(entered, *waiting, [&entered](const TableMember& member) {
+            return is_awaited_by(entered.role, member.place);
+        });
     if (last.stamp.at.real <= waiting->entered().real) return;
     if (entered.table->members > 2) {
         if (!left_soon_after(last.stamp, *waiting, usual)) return;
@@ -350,11 +358,11 @@ void add_takers(const Entered& entered, uint64_t usual, Waiting* waiting) {
     waiting->add_collective(WaitKind::kLateCollectiveReceiver, last.member->peer, last.stamp);
 }
 
-// Through whom MPI passes on what the root gives or gets is up to it: where a call took longer than
-// the root explains, and ended soon after another one had come, it waited for that one. That is an
-// estimate.
-void add_between(const Entered& entered, uint64_t usual, Waiting* waiting) {
-    const Comer last = last_comer(entered, *waiting, [](const TableMember&) { return true; });
+// MPI may pass the root's data through other members. If the call took longer than the root
+// explains and ended soon after another member entered, it waited for that one: an estimate.
+void add_intermediate(const Entered& entered, uint64_t usual, Waiting* waiting) {
+    const LastMember last =
+        find_last_member(entered, *waiting, [](const TableMember&) { return true; });
     if (last.stamp.at.real <= waiting->entered().real) return;
     if (static_cast<int>(last.member->place >> 1) == entered.role.root) return;
     if (!left_soon_after(last.stamp, *waiting, usual)) return;
@@ -362,7 +370,7 @@ void add_between(const Entered& entered, uint64_t usual, Waiting* waiting) {
     waiting->add_collective(WaitKind::kCollective, last.member->peer, last.stamp);
 }
 
-bool gives_alone(const CollectiveTable& table, const CollectiveRole& role) {
+bool only_contributes(const CollectiveTable& table, const CollectiveRole& role) {
     switch (role.rule) {
         case Dependence::kRoot:
             return is_root(table, role.root);
@@ -375,13 +383,12 @@ bool gives_alone(const CollectiveTable& table, const CollectiveRole& role) {
     }
 }
 
-// The waiting that the collective rule does not know of. `bytes`: for each of those that the caller
-// gives to or gets from.
+// Waiting beyond the collective rule. `bytes`: for each consumer or contributor of the caller.
 void add_others(const Entered& entered, const Call* call, uint64_t bytes, Waiting* waiting) {
     const CollectiveTable& table = *entered.table;
     if (table.slots == nullptr || bytes == 0) return;
     const CollectiveRole& role = entered.role;
-    const bool gives = bytes > g_eager_limits.copied && gives_alone(table, role);
+    const bool gives = bytes > g_eager_limits.copy_limit && only_contributes(table, role);
     const bool has_root = role.rule == Dependence::kRoot || role.rule == Dependence::kToRoot;
     const bool is_between =
         has_root && !table.inter && table.members > 2 && !is_root(table, role.root);
@@ -389,8 +396,8 @@ void add_others(const Entered& entered, const Call* call, uint64_t bytes, Waitin
     const uint32_t places = places_of(&table);
     const uint64_t usual = most_unblocked_ticks(call, places, places * bytes);
     if (call->ticks <= usual) return;
-    if (gives) add_takers(entered, usual, waiting);
-    if (is_between) add_between(entered, usual, waiting);
+    if (gives) add_consumers(entered, usual, waiting);
+    if (is_between) add_intermediate(entered, usual, waiting);
 }
 
 void classify_on(CollectiveTable* table, Call* call, const EnteredCollective& collective,
@@ -403,7 +410,7 @@ void classify_on(CollectiveTable* table, Call* call, const EnteredCollective& co
     classify(call, waiting);
     if (waits_for_all(entered, {depends.counts, UINT64_MAX})) {
         note_together(call->thread, call->start_virtual + call->ticks,
-                      table->is_world ? kWorldTogether : collective.name->name);
+                      table->is_world ? kWorldTogether : collective.definition->short_id);
     }
 }
 
@@ -412,14 +419,14 @@ void classify_on(CollectiveTable* table, Call* call, const EnteredCollective& co
 void classify_collective(Call* call, const EnteredCollective& collective, const Depends& depends,
                          uint64_t bytes) {
     if (!waits_are_open()) return;
-    if (collective.name != nullptr && collective.name->members < 2) return;
+    if (collective.definition != nullptr && collective.definition->members < 2) return;
     Waiting waiting(call);
     RemoteMembers* remote = remote_members(call, collective, depends.rule);
     if (collective.table != nullptr) {
-        know_sources(call, collective, depends.rule);
+        read_sources(call, collective, depends.rule);
         classify_on(collective.table, call, collective, depends, bytes, remote, &waiting);
     } else if (remote != nullptr) {
-        classify_on(&remote->alone, call, collective, depends, bytes, remote, &waiting);
+        classify_on(&remote->empty_table, call, collective, depends, bytes, remote, &waiting);
     } else {
         waiting.add_unknown();
         classify(call, &waiting);
@@ -429,19 +436,19 @@ void classify_collective(Call* call, const EnteredCollective& collective, const 
 void keep_collective(Call* call, const EnteredCollective& collective, const Depends& depends,
                      Request* content) {
     content->dependence = Dependence::kUnknown;
-    if (collective.name != nullptr && collective.name->members < 2)
+    if (collective.definition != nullptr && collective.definition->members < 2)
         content->dependence = Dependence::kNobody;
     const RemoteMembers* remote = remote_members(call, collective, depends.rule);
     uint64_t bits = UINT64_MAX;
     if (collective.table != nullptr) {
-        know_sources(call, collective, depends.rule);
+        read_sources(call, collective, depends.rule);
         if (!bits_of(*collective.table, depends, &bits)) return;
         hold_table(collective.table);
-    } else if (remote == nullptr || !bits_of(remote->alone, depends, &bits)) {
+    } else if (remote == nullptr || !bits_of(remote->empty_table, depends, &bits)) {
         return;
     }
     content->table = collective.table;
-    content->remote = remote != nullptr ? remote->post_order : kNoPeer;
+    content->remote = remote != nullptr ? remote->serial : kNoPeer;
     content->contributors = bits;
     content->call = collective.call;
     content->number = collective.number;
@@ -450,27 +457,27 @@ void keep_collective(Call* call, const EnteredCollective& collective, const Depe
 }
 
 namespace {
-Standing* g_free_standing = nullptr;  // with StateLock held
+PersistentCollective* g_free_persistent = nullptr;  // with StateLock held
 }
 
-Standing* make_standing(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
-                        const Depends& depends) {
+PersistentCollective* make_persistent(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
+                                      const Depends& depends) {
     const MeasuredLook look(call);
-    Standing* made = nullptr;
+    PersistentCollective* made = nullptr;
     {
         const StateLock lock;
-        made = take_from(&g_free_standing);
+        made = take_from(&g_free_persistent);
     }
     if (made == nullptr) return nullptr;
-    *made = Standing{};
+    *made = PersistentCollective{};
     made->handle = handle;
     made->call = number;
     made->rule = Dependence::kUnknown;
     made->root = depends.root;
     made->contributors = UINT64_MAX;
-    CommDefinition* name = waits_are_open() ? find_name(handle) : nullptr;
-    if (name == nullptr) return made;
-    CollectiveTable* table = table_of(call->thread, name);
+    CommDefinition* definition = waits_are_open() ? find_definition(handle) : nullptr;
+    if (definition == nullptr) return made;
+    CollectiveTable* table = table_of(call->thread, definition);
     if (table == nullptr) {
         made->rule = depends.rule;
         return made;
@@ -487,38 +494,40 @@ void release_collective(const Request& content) {
         release_table(content.table);
         return;
     }
-    Standing* standing = content.standing;
-    if (standing == nullptr) return;
-    end_standing(standing);
-    forget_name(standing->handle);
+    PersistentCollective* persistent_collective = content.persistent_collective;
+    if (persistent_collective == nullptr) return;
+    end_persistent(persistent_collective);
+    forget_definition(persistent_collective->handle);
     const StateLock lock;
-    give_back_to(&g_free_standing, standing);
+    give_back_to(&g_free_persistent, persistent_collective);
 }
 
-void stamp_standing(Call* call, Standing* standing) {
-    const Depends depends{standing->rule, standing->root, nullptr};
-    standing->collective =
-        enter_collective(call, standing->call, standing->handle, standing->rule, standing->root);
-    keep_collective(call, standing->collective, depends, &standing->started);
-    if (standing->started.dependence == standing->rule)
-        standing->started.contributors = standing->contributors;
+void stamp_persistent(Call* call, PersistentCollective* persistent_collective) {
+    const Depends depends{persistent_collective->rule, persistent_collective->root, nullptr};
+    persistent_collective->collective =
+        enter_collective(call, persistent_collective->call, persistent_collective->handle,
+                         persistent_collective->rule, persistent_collective->root);
+    keep_collective(call, persistent_collective->collective, depends,
+                    &persistent_collective->started);
+    if (persistent_collective->started.dependence == persistent_collective->rule)
+        persistent_collective->started.contributors = persistent_collective->contributors;
 }
 
-void forget_name(uintptr_t handle) {
+void forget_definition(uintptr_t handle) {
     CommDefinition gone;
-    if (!waits_are_open() || handle == 0 || !take_name(handle, &gone)) return;
+    if (!waits_are_open() || handle == 0 || !take_definition(handle, &gone)) return;
     forget_remote_members(gone.remote);
     release_table(gone.table);
 }
 
-void withdraw_standing(Standing* standing) {
-    withdraw_collective(standing->collective, MPI_ERR_OTHER);
-    end_standing(standing);
+void withdraw_persistent(PersistentCollective* persistent_collective) {
+    withdraw_collective(persistent_collective->collective, MPI_ERR_OTHER);
+    end_persistent(persistent_collective);
 }
 
-void end_standing(Standing* standing) {
-    release_table(standing->started.table);
-    standing->started = Request{};
+void end_persistent(PersistentCollective* persistent_collective) {
+    release_table(persistent_collective->started.table);
+    persistent_collective->started = Request{};
 }
 
 void add_collective_to(Waiting* waiting, const Request& request) {
@@ -529,7 +538,7 @@ void add_collective_to(Waiting* waiting, const Request& request) {
         waiting->add_unknown();
         return;
     }
-    CollectiveTable* table = request.table != nullptr ? request.table : &remote->alone;
+    CollectiveTable* table = request.table != nullptr ? request.table : &remote->empty_table;
     add_partners({table, request.call, request.number,
                   role_on(*table, request.dependence, request.root), remote},
                  {nullptr, request.contributors}, waiting);

@@ -1,4 +1,4 @@
-// The wait analysis of a window's synchronisation: epochs of some of its members, and locks.
+// The wait analysis of window synchronisation: epochs between some members, and locks.
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/waitstates/collectives.h"
 #include "runtime/waitstates/latest.h"
@@ -7,7 +7,7 @@ namespace dwell {
 
 namespace {
 
-// The ranks in the window of those in the group.
+// The ranks in the window of a group's members.
 void read_group(MPI_Win win, MPI_Group group, FewRanks* list) {
     int every[kMostRanks];
     list->known = false;
@@ -20,7 +20,7 @@ void read_group(MPI_Win win, MPI_Group group, FewRanks* list) {
     free_group(&all);
 }
 
-// A partner's slot, as far as it had come before the end.
+// Adds the stamp in a partner's slot, if it entered before the end of the call.
 void add_partner(const InstanceSlot* slot, uint32_t number, MpiCall call, uint32_t peer,
                  Latest* latest) {
     EnterStamp stamp;
@@ -38,9 +38,9 @@ void add_partner(const InstanceSlot* slot, uint32_t number, MpiCall call, uint32
     }
 }
 
-// What members of this host said last in this row. With `all_came`, they must have.
+// Adds the last stamps of members of this host in a row. `all_entered`: each must have one.
 void add_row(const CollectiveTable* table, const FewRanks& list, const RemoteMembers* remote,
-             TableRow row, MpiCall call, bool all_came, Latest* latest) {
+             TableRow row, MpiCall call, bool all_entered, Latest* latest) {
     for (uint32_t k = 0; k < list.count; ++k) {
         if (list.ranks[k] == table->rank) continue;
         const TableMember* member = find_member(*table, list.ranks[k]);
@@ -51,41 +51,44 @@ void add_row(const CollectiveTable* table, const FewRanks& list, const RemoteMem
             slot != nullptr ? __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE) : 0;
         if (number != 0) {
             add_partner(slot, number, call, member->peer, latest);
-        } else if (all_came && (remote == nullptr || !is_remote_member(*remote, list.ranks[k]))) {
+        } else if (all_entered &&
+                   (remote == nullptr || !is_remote_member(*remote, list.ranks[k]))) {
             latest->add_unknown();
         }
     }
 }
 
-RemoteMembers* remote_of(const CommDefinition* name) {
-    return name != nullptr && name->remote_state == RemoteState::kKnown ? name->remote : nullptr;
+RemoteMembers* remote_of(const CommDefinition* definition) {
+    return definition != nullptr && definition->remote_state == RemoteState::kKnown
+               ? definition->remote
+               : nullptr;
 }
 
 bool begins(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kStart; }
-bool is_heard(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kComplete; }
+bool has_stamp(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kComplete; }
 
 void set_partners(CollectiveTable* table, bool posts, const FewRanks& list) {
     (posts ? table->origins : table->targets) = list;
 }
 
-// Partners of the epoch that begins, where they are looked for when it ends.
-void know_partners(const EpochCall& sent_stamp, Epoch epoch, MPI_Win win, MPI_Group group) {
+// Keeps the partners of an epoch that begins, for its end.
+void keep_partners(const EpochCall& entered, Epoch epoch, MPI_Win win, MPI_Group group) {
     FewRanks list{};
     read_group(win, group, &list);
     const bool posts = epoch == Epoch::kPost;
-    if (sent_stamp.table != nullptr) set_partners(sent_stamp.table, posts, list);
-    RemoteMembers* remote = remote_of(sent_stamp.name);
+    if (entered.table != nullptr) set_partners(entered.table, posts, list);
+    RemoteMembers* remote = remote_of(entered.definition);
     if (remote == nullptr) return;
-    set_partners(&remote->alone, posts, list);
+    set_partners(&remote->empty_table, posts, list);
     count_epoch(remote, epoch, list);
 }
 
-// With `all_came`, the call could not end before its partners were there. MPI_Win_start may wait
-// for them or leave that to what follows.
-void add_epoch(const EpochCall& sent_stamp, Epoch epoch, bool all_came, Waiting* waiting) {
+// `all_entered`: the call could not end before its partners were there. MPI_Win_start may wait for
+// them or leave that to later calls.
+void add_epoch(const EpochCall& entered, Epoch epoch, bool all_entered, Waiting* waiting) {
     const bool for_posts = epoch != Epoch::kWait;
-    RemoteMembers* remote = remote_of(sent_stamp.name);
-    CollectiveTable* table = sent_stamp.table != nullptr ? sent_stamp.table : &remote->alone;
+    RemoteMembers* remote = remote_of(entered.definition);
+    CollectiveTable* table = entered.table != nullptr ? entered.table : &remote->empty_table;
     const FewRanks& list = for_posts ? table->targets : table->origins;
     if (!list.known) {
         waiting->add_unknown();
@@ -93,12 +96,11 @@ void add_epoch(const EpochCall& sent_stamp, Epoch epoch, bool all_came, Waiting*
     }
     Latest latest(waiting);
     add_row(table, list, remote, for_posts ? kPostRow : kCompleteRow,
-            for_posts ? MpiCall::kWin_post : MpiCall::kWin_complete, all_came, &latest);
-    if (remote != nullptr && all_came) {
-        RemoteMatch matched_stamp =
-            match_epoch_remote(waiting->thread(), remote, epoch, waiting->left());
-        latest.add_remote(matched_stamp);
-        if (matched_stamp.count < matched_stamp.partners) latest.add_unknown();
+            for_posts ? MpiCall::kWin_post : MpiCall::kWin_complete, all_entered, &latest);
+    if (remote != nullptr && all_entered) {
+        RemoteMatch match = match_epoch_remote(waiting->thread(), remote, epoch, waiting->left());
+        latest.add_remote(match);
+        if (match.count < match.partners) latest.add_unknown();
     }
     latest.finish();
 }
@@ -106,59 +108,59 @@ void add_epoch(const EpochCall& sent_stamp, Epoch epoch, bool all_came, Waiting*
 }  // namespace
 
 EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
-    CommDefinition* name = find_name(reinterpret_cast<uintptr_t>(win));
-    if (name == nullptr || name->members < 2) return {};
+    CommDefinition* definition = find_definition(reinterpret_cast<uintptr_t>(win));
+    if (definition == nullptr || definition->members < 2) return {};
     const uint64_t slow_overhead = call->thread->slow_overhead;
-    CollectiveTable* table = table_of(call->thread, name);
-    RemoteMembers* remote = remote_of(name);
+    CollectiveTable* table = table_of(call->thread, definition);
+    RemoteMembers* remote = remote_of(definition);
     if (call->thread->slow_overhead != slow_overhead) start(call);
-    EpochCall sent_stamp{name, table, {}};
-    if (table == nullptr && remote == nullptr) return sent_stamp;
-    sent_stamp.entered = make_enter_stamp(call);
-    sent_stamp.entered.at.real = now_ticks();
-    begin_work(call, sent_stamp.entered.at.real);
-    if (!is_heard(epoch)) return sent_stamp;
+    EpochCall entered{definition, table, {}};
+    if (table == nullptr && remote == nullptr) return entered;
+    entered.stamp = make_enter_stamp(call);
+    entered.stamp.at.real = now_ticks();
+    begin_work(call, entered.stamp.at.real);
+    if (!has_stamp(epoch)) return entered;
     if (remote != nullptr && epoch == Epoch::kComplete) {
-        stamp_epoch_remote(call, remote, epoch, sent_stamp.entered);
+        stamp_epoch_remote(call, remote, epoch, entered.stamp);
         begin_work(call, now_ticks());
     }
-    if (table == nullptr) return sent_stamp;
+    if (table == nullptr) return entered;
     const bool posts = epoch == Epoch::kPost;
     InstanceSlot* slot = slot_at(table, posts ? kPostRow : kCompleteRow, table->own);
     const uint32_t number = slot->number + 1;
     write_slot(slot, number != 0 ? number : 1,
                static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
-               sent_stamp.entered);
+               entered.stamp);
     begin_work(call, now_ticks());
-    return sent_stamp;
+    return entered;
 }
 
-void pass_epoch(Epoch epoch, MPI_Win win, MPI_Group group) {
+void skip_epoch(Epoch epoch, MPI_Win win, MPI_Group group) {
     if (!waits_are_open() || g_live->on == 0) return;
-    const EpochCall sent_stamp{find_name(reinterpret_cast<uintptr_t>(win)), nullptr, {}};
-    if (begins(epoch) && remote_of(sent_stamp.name) != nullptr)
-        know_partners(sent_stamp, epoch, win, group);
+    const EpochCall entered{find_definition(reinterpret_cast<uintptr_t>(win)), nullptr, {}};
+    if (begins(epoch) && remote_of(entered.definition) != nullptr)
+        keep_partners(entered, epoch, win, group);
 }
 
-void classify_epoch(Call* call, const EpochCall& sent_stamp, Epoch epoch, MPI_Win win,
+void classify_epoch(Call* call, const EpochCall& entered, Epoch epoch, MPI_Win win,
                     MPI_Group group) {
     if (!waits_are_open()) return;
     Waiting waiting(call);
-    CommDefinition* name = sent_stamp.name;
-    if (name != nullptr && is_not_looked(name->remote_state)) {
+    CommDefinition* definition = entered.definition;
+    if (definition != nullptr && is_not_looked_up(definition->remote_state)) {
         const MeasuredLook look(call);
-        find_remote_members(call->thread, name);
+        find_remote_members(call->thread, definition);
     }
-    if (sent_stamp.table == nullptr && remote_of(name) == nullptr) {
+    if (entered.table == nullptr && remote_of(definition) == nullptr) {
         waiting.add_unknown();
     } else {
-        if (begins(epoch)) know_partners(sent_stamp, epoch, win, group);
-        if (epoch == Epoch::kPost && sent_stamp.entered.at.real != 0 &&
-            remote_of(name) != nullptr) {
-            stamp_epoch_remote(call, name->remote, epoch, sent_stamp.entered);
+        if (begins(epoch)) keep_partners(entered, epoch, win, group);
+        if (epoch == Epoch::kPost && entered.stamp.at.real != 0 &&
+            remote_of(definition) != nullptr) {
+            stamp_epoch_remote(call, definition->remote, epoch, entered.stamp);
         }
-        const bool all_came = epoch != Epoch::kStart || !is_unblocked_receive(call, 0);
-        if (epoch != Epoch::kPost) add_epoch(sent_stamp, epoch, all_came, &waiting);
+        const bool all_entered = epoch != Epoch::kStart || !is_unblocked_receive(call, 0);
+        if (epoch != Epoch::kPost) add_epoch(entered, epoch, all_entered, &waiting);
     }
     classify(call, &waiting);
 }
@@ -185,15 +187,15 @@ bool forget_lock(CollectiveTable* table, int32_t target) {
     return false;
 }
 
-// Of two locks of a target at most one may be held, unless both are shared.
+// At most one of two conflicting locks of a target is held; shared locks do not conflict.
 bool stands_in_way(const Release& release, const LockCall& lock) {
     const bool same = release.target == lock.target || release.target == kAllTargets ||
                       lock.target == kAllTargets;
     return same && (release.exclusive || lock.exclusive);
 }
 
-// The last of a member that the call may have waited for. When all that are known of it lie within
-// the call and none stands in the way, an earlier one may have.
+// Adds the last release of a member that the call may have waited for. If all known releases lie
+// within the call and none conflicts, an earlier one may have been the cause.
 void add_releases(const LockCall& lock, uint32_t place, uint64_t entered, Latest* latest) {
     const uint32_t peer = lock.table->places[place].peer;
     const uint64_t left = latest->waiting().left();
@@ -218,11 +220,11 @@ void add_releases(const LockCall& lock, uint32_t place, uint64_t entered, Latest
 }  // namespace
 
 LockCall enter_lock(Call* call, Locking what, MPI_Win win, int32_t target, bool exclusive) {
-    CommDefinition* name = find_name(reinterpret_cast<uintptr_t>(win));
-    if (name == nullptr) return {};
-    if (name->members < 2) return {&g_no_table, what, target, false};
+    CommDefinition* definition = find_definition(reinterpret_cast<uintptr_t>(win));
+    if (definition == nullptr) return {};
+    if (definition->members < 2) return {&g_no_table, what, target, false};
     const uint64_t slow_overhead = call->thread->slow_overhead;
-    CollectiveTable* table = table_of(call->thread, name);
+    CollectiveTable* table = table_of(call->thread, definition);
     if (table == nullptr) return {};
     if (call->thread->slow_overhead != slow_overhead) start(call);
     begin_work(call, now_ticks());
@@ -245,7 +247,7 @@ void classify_lock(Call* call, const LockCall& lock) {
     }
     if (!blocked) return;
     Waiting waiting(call);
-    if (lock.table == nullptr || !world_is_here()) {
+    if (lock.table == nullptr || !world_is_on_host()) {
         waiting.add_unknown();
     } else {
         Latest latest(&waiting);

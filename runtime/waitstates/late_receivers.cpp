@@ -7,16 +7,16 @@ namespace dwell {
 
 namespace {
 
-// From which on others may notice that they waited for a receive.
+// Shorter times are not noticed as waiting for a receive.
 constexpr uint64_t kNoticed_ns = 10'000;
 DWELL_CALL_DATA uint64_t g_noticed_ticks = 0;
-// What took longer was held up by something else that is not known.
+// Sends that took longer were delayed by something unknown.
 constexpr uint64_t kMostUsual_ns = 4000;
 DWELL_CALL_DATA uint64_t g_most_usual_ticks = 0;
-// What a probe has found.
+// The message that a probe has found.
 struct Probed {
     const Thread* thread;
-    uint32_t call;  // of the thread's
+    uint32_t call;  // number of the thread's call
     MPI_Comm comm;
     int source;
     int tag;
@@ -24,13 +24,13 @@ struct Probed {
 DWELL_CALL_DATA Probed g_probed{};
 DWELL_CALL_DATA ProgressLog* g_own_progress_log = nullptr;  // null: no exchange, or no room
 
-// Since when the thread has been in no call in which MPI makes progress: real ticks.
+// Real ticks since which the thread has been in no call that makes progress.
 uint64_t no_progress_since(const Thread* thread) {
     const bool goes_on = thread->no_progress_call + 1 == thread->calls;
     return goes_on ? thread->no_progress_ticks : thread->last_ticks;
 }
 
-bool comes_late(const Call* call) {
+bool was_absent(const Call* call) {
     return call->start_ticks - no_progress_since(call->thread) > g_noticed_ticks;
 }
 
@@ -44,35 +44,36 @@ void open_late_receivers(uint64_t ticks_per_second) {
     }
 }
 
-bool is_collective(const Channel* channel, SendMode mode, uint64_t bytes) {
+bool may_wait_for_receiver(const Channel* channel, SendMode mode, uint64_t bytes) {
     const uint64_t limit =
-        channel->remote != nullptr ? g_eager_limits.hosts : g_eager_limits.copied;
+        channel->remote != nullptr ? g_eager_limits.eager_limit_net : g_eager_limits.copy_limit;
     return mode == kSynchronousSend || (mode == kStandardSend && bytes > limit);
 }
 
-bool is_collective(const Channel* channel, const Request& request) {
+bool may_wait_for_receiver(const Channel* channel, const Request& request) {
     const bool left = request.persistent && request.mode == kStandardSend && request.bytes != 0;
     return (left && channel->remote == nullptr) ||
-           is_collective(channel, request.mode, request.bytes);
+           may_wait_for_receiver(channel, request.mode, request.bytes);
 }
 
 bool asks_in_entry(SendMode mode, uint64_t bytes) {
-    return mode == kSynchronousSend || bytes > g_eager_limits.node;
+    return mode == kSynchronousSend || bytes > g_eager_limits.eager_limit_shm;
 }
 
 void log_progress(Call* call) {
     if (g_own_progress_log == nullptr || is_last_progress(*g_own_progress_log, call->start_ticks))
         return;
-    const EnterStamp came = make_stamp_while_polling(call);
-    write_progress(g_own_progress_log, came, no_progress_since(call->thread), g_process.concurrent);
+    const EnterStamp entered = make_stamp_while_polling(call);
+    write_progress(g_own_progress_log, entered, no_progress_since(call->thread),
+                   g_process.concurrent);
     begin_work(call, now_ticks());
 }
 
 void log_late_progress(Call* call) {
-    if (g_own_progress_log == nullptr || !comes_late(call)) [[likely]]
+    if (g_own_progress_log == nullptr || !was_absent(call)) [[likely]]
         return;
-    stamp_virtual(call);  // while it polled it was not away
-    if (comes_late(call)) log_progress(call);
+    stamp_virtual(call);  // polling counts as progress
+    if (was_absent(call)) log_progress(call);
 }
 
 void leave_progress(Call* call) {
@@ -83,7 +84,7 @@ void leave_progress(Call* call) {
 }
 
 void note_probed(const Call* call, MPI_Comm comm, const MPI_Status* status) {
-    if (g_process.concurrent || bytes_of(status) > g_eager_limits.node) return;
+    if (g_process.concurrent || bytes_of(status) > g_eager_limits.eager_limit_shm) return;
     g_probed = {call->thread, call->thread->calls, comm, status->MPI_SOURCE, status->MPI_TAG};
 }
 
@@ -94,12 +95,13 @@ bool receives_probed(const Call* call, int source, int tag, MPI_Comm comm) {
            (tag == g_probed.tag || tag == MPI_ANY_TAG);
 }
 
-// No answer: the receiver was there before the message was sent, or has taken it since. Had nobody
-// been observed, a sender that lost more than it would have come first, and waited until then on
-// the virtual clock.
-void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, uint32_t peer) {
+// Without an answer the receiver was there before the send, or has taken the message since. Without
+// overhead a sender that lost more time than its receiver would have come first, and waited on the
+// virtual clock.
+void add_rendezvous_send(Waiting* waiting, Channel* channel, const Announced& announced,
+                         uint32_t peer) {
     EnterStamp answer;
-    EnterStamp came;
+    EnterStamp entered;
     if (announced.entry == nullptr) {
         waiting->add_unknown();
     } else if (answer_of(channel, announced, &answer)) {
@@ -107,44 +109,43 @@ void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, u
     } else if (is_answered(announced)) {
         waiting->add_unknown();
     } else if (channel->progress_log != nullptr &&
-               progress_before(channel->progress_log, sent_at(announced).real, &came)) {
-        if (came.at.virt > waiting->entered().virt)
-            waiting->add_collective(WaitKind::kLateReceiver, peer, came);
+               progress_before(channel->progress_log, sent_at(announced).real, &entered)) {
+        if (entered.at.virt > waiting->entered().virt)
+            waiting->add_collective(WaitKind::kLateReceiver, peer, entered);
     }
 }
 
 namespace {
 
-// When the receiver of a message that was sent at `sent` would have come to it, had nobody been
-// observed: after the times at which it would have been sent and waited for then, on the receiver's
-// own clock.
-bool arrival_without_delay(const ProgressLog* line, const DualTime& sent, const Waiting& waiting,
-                           EnterStamp* came) {
-    if (!progress_before(line, waiting.left(), came)) return false;
-    const DualTime& entered = waiting.entered();
-    const uint64_t lost = came->at.real - came->at.virt;
-    return progress_after(line, earlier(sent.real, sent.virt + lost),
-                          earlier(entered.real, entered.virt + lost), waiting.left(), came);
+// When the receiver would have entered without overhead: its first progress after the message would
+// have been sent and waited for, by the receiver's own clock.
+bool arrival_without_delay(const ProgressLog* log, const DualTime& sent, const Waiting& waiting,
+                           EnterStamp* entered) {
+    if (!progress_before(log, waiting.left(), entered)) return false;
+    const DualTime& begun = waiting.entered();
+    const uint64_t lost = entered->at.real - entered->at.virt;
+    return progress_after(log, earlier(sent.real, sent.virt + lost),
+                          earlier(begun.real, begun.virt + lost), waiting.left(), entered);
 }
 
 }  // namespace
 
-void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const DualTime& sent) {
-    const ProgressLog* line = channel->progress_log;
-    if (line == nullptr) {
+void add_single_copy_send(Waiting* waiting, Channel* channel, uint32_t peer, const DualTime& sent) {
+    const ProgressLog* log = channel->progress_log;
+    if (log == nullptr) {
         waiting->add_unknown();
         return;
     }
-    if (sent.real == 0) return;  // its entry is another's: it was taken before that was sent
-    EnterStamp came;
+    if (sent.real == 0) return;  // its entry was reused, so the message was taken before
+    EnterStamp entered;
     EnterStamp undelayed;
     const bool waited =
-        progress_after(line, sent.real, waiting->entered().real, waiting->left(), &came);
-    if (arrival_without_delay(line, sent, *waiting, &undelayed)) {
+        progress_after(log, sent.real, waiting->entered().real, waiting->left(), &entered);
+    if (arrival_without_delay(log, sent, *waiting, &undelayed)) {
         waiting->add_collective(WaitKind::kLateReceiver, peer, undelayed);
-        if (waited) waiting->add_until(came.at.real);
+        if (waited) waiting->add_until(entered.at.real);
     } else if (waited) {
-        waiting->add_collective(WaitKind::kLateReceiver, peer, came);
+        waiting->add_collective(WaitKind::kLateReceiver, peer, entered);
     }
 }
 
@@ -165,12 +166,12 @@ void learn_usual_send(Channel* channel, uint64_t ticks) {
 bool is_delayed(Channel* channel, const Call* call) {
     const uint64_t lost = call->start_ticks - call->start_virtual;
     const uint64_t looked = __atomic_load_n(&channel->lost_looked, __ATOMIC_RELAXED);
-    // It has waited since, which made up for some.
+    // The thread has waited since, which made up for some lost time.
     if (lost < looked) __atomic_store_n(&channel->lost_looked, lost, __ATOMIC_RELAXED);
     return beyond(lost, looked) > g_noticed_ticks;
 }
 
-void note_look(Channel* channel, const Call* call) {
+void note_lookup(Channel* channel, const Call* call) {
     const uint64_t lost = call->end_ticks - call->start_virtual - call->ticks;
     __atomic_store_n(&channel->lost_looked, lost, __ATOMIC_RELAXED);
 }

@@ -1,13 +1,13 @@
-// Sends that may wait for their receivers, and how these say when they came (DESIGN 4, the mirror
-// image of the message rule).
+// Late receivers: sends that may wait for their receivers (DESIGN 4, the mirror image of the
+// message rule).
 //
-// An asked send asks in its message's entry (channels.h): of a message that is not sent ahead, or a
-// synchronous one. A kept send asks nobody: MPI may keep it until the receiver takes the message
-// out of the sender's memory, and that one tells of its arrivals unasked (progress_log.h). Which of
-// the two a send is follows from its mode and its bytes.
+// A rendezvous or synchronous send asks for the receiver's enter time in its entry (channels.h). A
+// single-copy send asks nobody: MPI may keep the message in the sender's memory until the receiver
+// copies it, and the receiver logs its progress unasked (progress_log.h). The mode and the bytes of
+// a send decide which kind it is.
 //
-// The calling thread's own, but for what channels.h and progress_log.h share. No locks, and system
-// calls in open_late_receivers() alone. Not signal-safe.
+// The calling thread's own, except what channels.h and progress_log.h share. No locks; system calls
+// in open_late_receivers() alone. Not signal-safe.
 #ifndef DWELL_RUNTIME_WAITSTATES_LATE_RECEIVERS_H_
 #define DWELL_RUNTIME_WAITSTATES_LATE_RECEIVERS_H_
 
@@ -15,47 +15,47 @@
 
 namespace dwell {
 
-// In MPI_Init, by its thread, when the exchange is open. Without an exchange, or room in it, this
-// rank tells of no arrival, and kept sends to it are estimated.
+// In MPI_Init, by its thread, when the exchange is open. Without room in the exchange this rank
+// logs no progress, and single-copy sends to it are estimated.
 void open_late_receivers(uint64_t ticks_per_second);
 
-// Whether the send of so many bytes may wait for its receiver: it is an asked or a kept one, or one
-// to another host that asks in a letter. `bytes` UINT64_MAX: it is not known how many, and it may.
-bool is_collective(const Channel* channel, SendMode mode, uint64_t bytes);
-// The same of a request's send. A persistent one is never copied ahead, unless it is empty.
-bool is_collective(const Channel* channel, const Request& request);
-// Of those to ranks of the node: an asked send, or else a kept one.
+// Whether a send of so many bytes may wait for its receiver: rendezvous, synchronous, single-copy,
+// or to another host above the eager limit. `bytes` UINT64_MAX (not known): it may.
+bool may_wait_for_receiver(const Channel* channel, SendMode mode, uint64_t bytes);
+// The same of a request. Persistent standard sends always may, unless empty.
+bool may_wait_for_receiver(const Channel* channel, const Request& request);
+// Of a send within the host that may wait: rendezvous or synchronous, else single-copy.
 bool asks_in_entry(SendMode mode, uint64_t bytes);
 
-// A probe has found a message; after stop(). If it came whole it lies in MPI's memory.
+// A probe has found a message; after stop(). A message that arrived whole lies in MPI's memory.
 void note_probed(const Call* call, MPI_Comm comm, const MPI_Status* status);
-// The call is an MPI_Recv of what the thread's last call has found: Open MPI returns it without
-// taking anything else. After start(); false where several threads may be in MPI at a time.
+// Whether the call is an MPI_Recv of the message that the thread's last call probed: Open MPI then
+// makes no other progress. After start(); false where several threads may be in MPI at a time.
 bool receives_probed(const Call* call, int source, int tag, MPI_Comm comm);
 
-// An asked send to a rank of the node, `peer`, is over: adds when the receiver came, be that after
-// the send or before it. An entry that was dropped makes the call unknown. After stop(), before
-// settle().
-void add_asked(Waiting* waiting, Channel* channel, const Announced& announced, uint32_t peer);
-// A kept send, which was sent at `sent`: it waited if the receiver had been in no call of MPI since
-// then, or left one soon, and came while the call lasted. Where it came before that, on the virtual
-// clock it may not have. A real time of 0: the message was taken long ago. Without the receiver's
-// arrivals the call is unknown.
-void add_kept(Waiting* waiting, Channel* channel, uint32_t peer, const DualTime& sent);
+// After a rendezvous or synchronous send within the host: adds the receiver's enter time, before or
+// after the send's. A dropped entry makes the call unknown. After stop(), before classify().
+void add_rendezvous_send(Waiting* waiting, Channel* channel, const Announced& announced,
+                         uint32_t peer);
+// After a single-copy send that began at `sent`: it waited if the receiver made no progress since
+// then (or left its last call soon after) and entered during the call. If the receiver entered
+// earlier, the send may still have waited on the virtual clock. Real time 0: the message was copied
+// long ago. Without a progress log the call is unknown.
+void add_single_copy_send(Waiting* waiting, Channel* channel, uint32_t peer, const DualTime& sent);
 
-// Whether a kept send of `ticks` took no longer than they do while the receiver is there: then
-// nobody looks when that came, which would fetch its line. Now and then it is looked at all the
-// same, so that it is seen when they become shorter. What is usual is an estimate: of several
-// threads one may undo what another has learnt.
+// Whether a single-copy send of `ticks` took no longer than usual with the receiver present; then
+// the receiver's log is not read, which would fetch its cache line. The usual time shrinks slowly,
+// so that now and then a send is checked. An estimate: threads may overwrite each other's.
 bool took_usual_send(Channel* channel, uint64_t ticks);
-// It took so many ticks, and its receiver was there. Some microseconds at most are usual.
+// A send took `ticks` with its receiver present. At most some microseconds count as usual.
 void learn_usual_send(Channel* channel, uint64_t ticks);
 
-// Whether the sender has lost noticeably more than when it last looked when this receiver came: a
-// kept send that found it may have to wait on the virtual clock. After make_enter_stamp().
+// Whether the sender has lost noticeably more time than when it last looked up this receiver's
+// enter time: then a send that did not wait may have waited on the virtual clock. After
+// make_enter_stamp().
 bool is_delayed(Channel* channel, const Call* call);
-// It has looked. After settle().
-void note_look(Channel* channel, const Call* call);
+// The receiver's enter time was looked up. After classify().
+void note_lookup(Channel* channel, const Call* call);
 
 }  // namespace dwell
 

@@ -1,5 +1,5 @@
-// Which of those that a collective or a window's synchronisation depends on came last: what
-// collectives.cpp and collectives_windows.cpp have in common.
+// Finds the last partner of a collective or window synchronisation; shared by collectives.cpp and
+// collectives_windows.cpp.
 #ifndef DWELL_RUNTIME_WAITSTATES_LATEST_H_
 #define DWELL_RUNTIME_WAITSTATES_LATEST_H_
 
@@ -10,10 +10,10 @@
 
 namespace dwell {
 
-// When the last of them came, and who that was.
+// The latest enter time among the partners, and whose it is.
 class Latest {
   public:
-    // `may`: the call may have ended before others came.
+    // `may`: the call may have ended before other members entered.
     explicit Latest(Waiting* waiting, bool may = false) : waiting_(waiting), may_(may) {}
     void add(const EnterStamp& stamp, uint32_t peer) {
         if (stamp.at.real > waiting_->left()) return;  // the call did not wait for it
@@ -37,8 +37,8 @@ class Latest {
                 break;
         }
     }
-    // It need not have been waited for: it was if it came after all those who had to be, at
-    // `after`, and before the end.
+    // A member that the call need not have waited for: counts if it entered after `after`, when all
+    // required partners were there, and before the end.
     void add_open(const EnterStamp& stamp, uint32_t peer, uint64_t after) {
         if (stamp.at.real <= after || stamp.at.real > waiting_->left()) return;
         waiting_->add_open();
@@ -47,9 +47,9 @@ class Latest {
     void add_unknown() { waiting_->add_unknown(); }
     void add_later() { waiting_->add_later(); }
     bool may() const { return may_; }
-    // On another host: the last of several, or taken for it.
-    void add_remote(const RemoteMatch& matched_stamp) {
-        if (matched_stamp.found) add(matched_stamp.last, matched_stamp.peer);
+    // The last of the members on other hosts.
+    void add_remote(const RemoteMatch& match) {
+        if (match.found) add(match.last, match.peer);
     }
     void add_estimated(const EnterStamp& stamp, uint32_t peer) {
         add(stamp, peer);
@@ -57,7 +57,7 @@ class Latest {
     }
     const Waiting& waiting() const { return *waiting_; }
     uint64_t real() const { return real_; }
-    // What came after all had come.
+    // The time after the last partner entered.
     uint64_t rest() const {
         return beyond(waiting_->left(), later(waiting_->entered().real, real_));
     }
@@ -76,7 +76,7 @@ class Latest {
     bool may_;
 };
 
-// What asks MPI is measured.
+// Measures look-ups that call MPI, as overhead.
 class MeasuredLook {
   public:
     explicit MeasuredLook(Call* call) : thread_(call->thread), start_(now_ticks()) {}
@@ -89,7 +89,8 @@ class MeasuredLook {
     uint64_t start_;
 };
 
-// A call that is none of messages, but may have waited longer than its partners' times show.
+// For a call without messages: a call that seems to have blocked has an unknown wait if some
+// partners were in later instances.
 inline void classify(Call* call, Waiting* waiting) {
     waiting->classify(call, waiting->has_later() && !is_unblocked_receive(call, 0));
 }
@@ -102,8 +103,8 @@ inline const TableMember* find_member(const CollectiveTable& table, int rank) {
     return nullptr;
 }
 
-// All ranks are observed, and on this node.
-inline bool world_is_here() {
+// All ranks of the world are profiled on this host.
+inline bool world_is_on_host() {
     return static_cast<int>(local_ranks()) == g_process.header->world_size;
 }
 

@@ -10,12 +10,12 @@ namespace dwell {
 
 namespace {
 
-// All notes may take this part of the time since MPI_Init, and some milliseconds at once: only what
-// is told in the beginning shows what to expect of the rest.
+// Notices may take this part of the time since MPI_Init, plus some milliseconds at once: the first
+// notices show what is usual.
 constexpr uint64_t kShare = 64;
 constexpr uint64_t kFreeAtOnce = 250;  // of a second
-constexpr uint32_t kFruitless = 4;     // looks before the next one waits
-constexpr uint64_t kPatience = 4;      // letters' costs, for one that is on its way
+constexpr uint32_t kFruitless = 4;     // vain looks before looks are spaced out
+constexpr uint64_t kPatience = 4;      // costs of a notice to wait for one that is under way
 constexpr uint64_t kBuckets = 256;
 constexpr int kStatementBits = 8;
 constexpr uint32_t kStatements = 1u << kStatementBits;
@@ -27,22 +27,22 @@ RemoteUsual g_usual[kStatements];
 
 SharedTable g_nobody{};
 
-// What telling and looking took so far.
+// Ticks spent on sending and looking for notices so far.
 std::atomic<uint64_t> g_spent_ticks{0};
 
 RemoteMembers** bucket_of(uint64_t id) { return &g_remote[id >> 24 & (kBuckets - 1)]; }
 
 void spend(uint64_t ticks) { g_spent_ticks.fetch_add(ticks, std::memory_order_relaxed); }
 
-bool is_dear(uint64_t now) {
+bool is_over_budget(uint64_t now) {
     const uint64_t spent = g_spent_ticks.load(std::memory_order_relaxed);
     const uint64_t free = g_process.header->ticks_per_second / kFreeAtOnce;
     return beyond(spent, free) * kShare > beyond(now, g_process.header->init_ticks);
 }
 
-// How fast the caller's own cost grows but for telling, which grows by leaps: what others may
-// expect of it until it tells again.
-uint8_t look_at_loss(const Thread& thread, uint64_t now, RemoteMembers* remote) {
+// The rate of the caller's own overhead without notices, whose cost comes in jumps: other hosts
+// extrapolate with it until the next notice.
+uint8_t update_loss_rate(const Thread& thread, uint64_t now, RemoteMembers* remote) {
     const uint64_t passed = beyond(now, remote->loss_at);
     if (passed < kRateTicks) return remote->loss;
     const uint64_t lost =
@@ -56,10 +56,10 @@ uint8_t look_at_loss(const Thread& thread, uint64_t now, RemoteMembers* remote) 
     return remote->loss;
 }
 
-// The newest: a call that MPI rejected is taken back, and its number is told of again.
+// The newest notice of a number: one that was withdrawn has its number used again.
 const EntryNotice* notice_of(const RemoteMember& member, MpiCall call, uint32_t number) {
-    for (uint32_t back = 1; back <= kKeptNotes && back <= member.matched_stamp; ++back) {
-        const EntryNotice& notice = member.notes[(member.matched_stamp - back) % kKeptNotes];
+    for (uint32_t back = 1; back <= kKeptNotices && back <= member.notice_count; ++back) {
+        const EntryNotice& notice = member.notices[(member.notice_count - back) % kKeptNotices];
         if (notice.number != number) continue;
         if (notice.call == static_cast<uint16_t>(call)) return &notice;
         if (notice.call == kRejected) return nullptr;
@@ -67,7 +67,7 @@ const EntryNotice* notice_of(const RemoteMember& member, MpiCall call, uint32_t 
     return nullptr;
 }
 
-// Whose calls the rank waits for: of each member that with this number; 0: none.
+// Selects the members that the rank waits for, and the number of their notice; 0: not waited for.
 struct OfCollective {
     const RemoteCall& enters;
     MpiCall call() const { return enters.call; }
@@ -83,7 +83,8 @@ struct OfEpoch {
         return epoch == Epoch::kWait ? MpiCall::kWin_complete : MpiCall::kWin_post;
     }
     uint32_t number(const RemoteMember& member) const {
-        const FewRanks& partners = exposes() ? remote.alone.origins : remote.alone.targets;
+        const FewRanks& partners =
+            exposes() ? remote.empty_table.origins : remote.empty_table.targets;
         if (!is_among(partners, static_cast<int>(member.place >> 1))) return 0;
         return exposes() ? member.exposed : member.accessed;
     }
@@ -92,42 +93,41 @@ struct OfEpoch {
 template <class Awaited>
 RemoteMatch gather(const RemoteMembers& remote, const Awaited& awaited, uint64_t left) {
     const StateLock lock;
-    RemoteMatch matched_stamp{};
-    matched_stamp.peer = kNoPeer;
+    RemoteMatch match{};
+    match.peer = kNoPeer;
     uint64_t real = 0;
     for (uint32_t i = 0; i < remote.count; ++i) {
         const RemoteMember& member = remote.members[i];
         const uint32_t number = awaited.number(member);
         if (number == 0) continue;
-        matched_stamp.partners += 1;
+        match.partners += 1;
         const EntryNotice* notice = notice_of(member, awaited.call(), number);
         if (notice == nullptr) continue;
-        matched_stamp.count += 1;
+        match.count += 1;
         if (notice->stamp.at.real > left) continue;  // the call did not wait for it
-        real = later(real, earlier(came_at(*notice), left));
-        if (matched_stamp.found && notice->stamp.at.virt <= matched_stamp.last.at.virt) continue;
-        matched_stamp.found = true;
-        matched_stamp.peer = member.peer;
-        matched_stamp.last = notice->stamp;
+        real = later(real, earlier(entered_at(*notice), left));
+        if (match.found && notice->stamp.at.virt <= match.last.at.virt) continue;
+        match.found = true;
+        match.peer = member.peer;
+        match.last = notice->stamp;
     }
-    matched_stamp.last.at.real = real;
-    return matched_stamp;
+    match.last.at.real = real;
+    return match;
 }
 
-// Those whom the rank waits for; and whether all of them have told of it, or will have, as far as
-// they said what they choose.
+// Counts the partners. `all_stamped`: all of them have sent a notice, or will have by their choice.
 template <class Awaited>
-uint32_t count_partners(const RemoteMembers& remote, const Awaited& awaited, bool* sent_stamp) {
+uint32_t count_partners(const RemoteMembers& remote, const Awaited& awaited, bool* all_stamped) {
     uint32_t partners = 0;
-    *sent_stamp = true;
+    *all_stamped = true;
     for (uint32_t i = 0; i < remote.count; ++i) {
         const RemoteMember& member = remote.members[i];
         const uint32_t number = awaited.number(member);
         if (number == 0) continue;
         partners += 1;
-        if (member.matched_stamp == 0) continue;
-        const EntryNotice& newest = member.notes[(member.matched_stamp - 1) % kKeptNotes];
-        if (newest.number != number && !is_chosen(number, member.shift)) *sent_stamp = false;
+        if (member.notice_count == 0) continue;
+        const EntryNotice& newest = member.notices[(member.notice_count - 1) % kKeptNotices];
+        if (newest.number != number && !is_chosen(number, member.shift)) *all_stamped = false;
     }
     return partners;
 }
@@ -135,58 +135,60 @@ uint32_t count_partners(const RemoteMembers& remote, const Awaited& awaited, boo
 template <class Awaited>
 RemoteMatch match_stamp(Thread* thread, RemoteMembers* remote, const Awaited& awaited,
                         uint64_t left) {
-    RemoteMatch matched_stamp{};
-    bool sent_stamp = false;
-    matched_stamp.partners = count_partners(*remote, awaited, &sent_stamp);
-    if (!sent_stamp) return matched_stamp;
-    matched_stamp = gather(*remote, awaited, left);
-    if (matched_stamp.count == matched_stamp.partners) return matched_stamp;
+    RemoteMatch match{};
+    bool all_stamped = false;
+    match.partners = count_partners(*remote, awaited, &all_stamped);
+    if (!all_stamped) return match;
+    match = gather(*remote, awaited, left);
+    if (match.count == match.partners) return match;
     const uint64_t begin = now_ticks();
-    if (begin < remote->next_look) return matched_stamp;
+    if (begin < remote->next_look) return match;
     const uint64_t until = begin + kPatience * piggyback_cost();
-    while (matched_stamp.count != matched_stamp.partners) {
+    while (match.count != match.partners) {
         const bool taken = take_one_piggyback(thread);
         if (!taken && now_ticks() >= until) break;
-        matched_stamp = gather(*remote, awaited, left);
+        match = gather(*remote, awaited, left);
     }
-    remote->fruitless = matched_stamp.count == matched_stamp.partners ? 0 : remote->fruitless + 1;
+    remote->fruitless = match.count == match.partners ? 0 : remote->fruitless + 1;
     const uint64_t took = now_ticks() - begin;
     if (remote->fruitless >= kFruitless) remote->next_look = begin + took * kSpacing;
     spend(took);
-    return matched_stamp;
+    return match;
 }
 
-// World ranks of the members on other hosts, group by group, ascending by their rank; false: there
-// are too many, or they cannot all be told.
+// Collects the world ranks of the members on other hosts, group by group in rank order; false: too
+// many, or some cannot get notices.
 class MemberList {
   public:
-    MemberList(Thread* thread, const CommDefinition& name, RemoteMembers* remote)
-        : thread_(thread), name_(name), remote_(remote) {}
+    MemberList(Thread* thread, const CommDefinition& definition, RemoteMembers* remote)
+        : thread_(thread), definition_(definition), remote_(remote) {}
 
     bool fill() {
         remote_->count = 0;
-        const auto comm = reinterpret_cast<MPI_Comm>(name_.handle);
+        const auto comm = reinterpret_cast<MPI_Comm>(definition_.handle);
         MPI_Group group = nullptr;
-        if (name_.remote_state == RemoteState::kOfWindow) {
-            group = group_of(reinterpret_cast<MPI_Win>(name_.handle));
-        } else if (name_.remote_state == RemoteState::kOfFile) {
-            group = group_of(reinterpret_cast<MPI_File>(name_.handle));
-        } else if (name_.inter) {
+        if (definition_.remote_state == RemoteState::kOfWindow) {
+            group = group_of(reinterpret_cast<MPI_Win>(definition_.handle));
+        } else if (definition_.remote_state == RemoteState::kOfFile) {
+            group = group_of(reinterpret_cast<MPI_File>(definition_.handle));
+        } else if (definition_.inter) {
             group = group_of(comm);
         }
-        const int own = static_cast<int>(name_.members) - (name_.inter ? name_.size : 0);
-        bool filled = add(comm, group, own, name_.side);
+        const int own =
+            static_cast<int>(definition_.members) - (definition_.inter ? definition_.size : 0);
+        bool filled = add(comm, group, own, definition_.side);
         free_group(&group);
-        // The ranks that an inter-communicator names are those of the other group.
-        if (name_.inter) filled = filled && add(comm, nullptr, name_.size, name_.side ^ 1u);
+        // The communicator's ranks are those of the other group.
+        if (definition_.inter)
+            filled = filled && add(comm, nullptr, definition_.size, definition_.side ^ 1u);
         return filled && remote_->count != 0 && all_are_profiled();
     }
 
   private:
-    // By the group, or by the ranks that the communicator names.
+    // By the group, or by the ranks of the communicator.
     bool add(MPI_Comm comm, MPI_Group group, int count, uint32_t side) {
         for (int rank = 0; rank < count; ++rank) {
-            if (rank == name_.rank && side == name_.side) continue;
+            if (rank == definition_.rank && side == definition_.side) continue;
             const uint32_t peer = group != nullptr ? peer_of_group(thread_, group, rank)
                                                    : peer_of(thread_, comm, rank);
             if (peer >= g_channel_count) return false;
@@ -195,8 +197,8 @@ class MemberList {
             RemoteMember* member = &remote_->members[remote_->count++];
             member->peer = peer;
             member->place = static_cast<uint32_t>(rank) << 1 | side;
-            member->shift = member->exposed = member->accessed = member->matched_stamp = 0;
-            member->sent_stamp = {};
+            member->shift = member->exposed = member->accessed = member->notice_count = 0;
+            member->stamped_until = {};
         }
         return true;
     }
@@ -209,7 +211,7 @@ class MemberList {
     }
 
     Thread* thread_;
-    const CommDefinition& name_;
+    const CommDefinition& definition_;
     RemoteMembers* remote_;
 };
 
@@ -221,58 +223,60 @@ RemoteMembers* take_members() {
 }  // namespace
 
 void open_remote_collectives() {
-    CommDefinition* world = find_name(reinterpret_cast<uintptr_t>(g_mpi.comm_world));
+    CommDefinition* world = find_definition(reinterpret_cast<uintptr_t>(g_mpi.comm_world));
     if (world == nullptr) return;
     world->remote_state = RemoteState::kOfComm;
     if (t_thread != nullptr) find_remote_members(t_thread, world);
 }
 
-void find_remote_members(Thread* thread, CommDefinition* name) {
+void find_remote_members(Thread* thread, CommDefinition* definition) {
     RemoteMembers* remote = take_members();
     bool listed = false;
     if (remote != nullptr) {
-        remote->id = name->id;
+        remote->id = definition->id;
         remote->choice = {};
-        remote->sent_stamp = {};
+        remote->stamped_until = {};
         remote->loss_at = remote->lost = 0;
         remote->loss = 0;
         remote->fruitless = 0;
         remote->next_look = 0;
         remote->epochs = 0;
-        remote->alone = CollectiveTable{};
-        remote->alone.shared = &g_nobody;
-        remote->alone.members = name->members;
-        remote->alone.others = name->inter ? static_cast<uint32_t>(name->size) : 0;
-        remote->alone.side = name->side;
-        remote->alone.inter = name->inter;
-        remote->alone.is_world = name->is_world;
-        remote->alone.rank = name->rank;
-        listed = MemberList(thread, *name, remote).fill();
-        if (listed && name->remote_state == RemoteState::kOfComm && !name->inter) {
-            read_neighbours(reinterpret_cast<MPI_Comm>(name->handle), name->rank,
-                            &remote->alone.sources, &remote->alone.targets);
+        remote->empty_table = CollectiveTable{};
+        remote->empty_table.shared = &g_nobody;
+        remote->empty_table.members = definition->members;
+        remote->empty_table.others =
+            definition->inter ? static_cast<uint32_t>(definition->size) : 0;
+        remote->empty_table.side = definition->side;
+        remote->empty_table.inter = definition->inter;
+        remote->empty_table.is_world = definition->is_world;
+        remote->empty_table.rank = definition->rank;
+        listed = MemberList(thread, *definition, remote).fill();
+        if (listed && definition->remote_state == RemoteState::kOfComm && !definition->inter) {
+            read_neighbours(reinterpret_cast<MPI_Comm>(definition->handle), definition->rank,
+                            &remote->empty_table.sources, &remote->empty_table.targets);
         }
     }
     const StateLock lock;
-    if (!is_not_looked(name->remote_state) || !listed) {
+    if (!is_not_looked_up(definition->remote_state) || !listed) {
         if (remote != nullptr) give_back_to(&g_free_remote, remote);
-        if (is_not_looked(name->remote_state)) name->remote_state = RemoteState::kNone;
+        if (is_not_looked_up(definition->remote_state))
+            definition->remote_state = RemoteState::kNone;
         return;
     }
-    static uint32_t post_orders = 0;
-    remote->post_order = ++post_orders;
+    static uint32_t last_serial = 0;
+    remote->serial = ++last_serial;
     RemoteMembers** bucket = bucket_of(remote->id);
     remote->next = *bucket;
     *bucket = remote;
-    name->remote = remote;
-    name->remote_state = RemoteState::kKnown;
+    definition->remote = remote;
+    definition->remote_state = RemoteState::kKnown;
 }
 
-RemoteMembers* remote_members_with(uint32_t post_order) {
-    if (post_order == kNoPeer) return nullptr;
+RemoteMembers* remote_members_with(uint32_t serial) {
+    if (serial == kNoPeer) return nullptr;
     const StateLock lock;
     for (RemoteMembers* remote : g_remote) {
-        while (remote != nullptr && remote->post_order != post_order) remote = remote->next;
+        while (remote != nullptr && remote->serial != serial) remote = remote->next;
         if (remote != nullptr) return remote;
     }
     return nullptr;
@@ -288,27 +292,27 @@ void forget_remote_members(RemoteMembers* remote) {
     give_back_to(&g_free_remote, remote);
 }
 
-bool stamp_remote(Call* call, CommDefinition* name, const RemoteCall& enters) {
-    RemoteMembers* remote = name->remote;
+bool stamp_remote(Call* call, CommDefinition* definition, const RemoteCall& enters) {
+    RemoteMembers* remote = definition->remote;
     if (!is_chosen(enters.number, remote->choice.shift)) return false;
-    uint32_t listeners = 0;
+    uint32_t dependents = 0;
     for (uint32_t i = 0; i < remote->count; ++i) {
-        if (is_awaited_by(enters.role, remote->members[i].place)) ++listeners;
+        if (is_awaited_by(enters.role, remote->members[i].place)) ++dependents;
     }
-    if (listeners == 0) return false;
+    if (dependents == 0) return false;
     const uint64_t begin = now_ticks();
     const uint64_t cost = piggyback_cost();
-    count_chosen(&remote->choice, enters.number, begin, kSpacing * cost * (name->members - 1),
-                 is_dear(begin));
-    const uint64_t telling = earlier(cost * listeners, UINT32_MAX);
+    count_chosen(&remote->choice, enters.number, begin, kSpacing * cost * (definition->members - 1),
+                 is_over_budget(begin));
+    const uint64_t send_ticks = earlier(cost * dependents, UINT32_MAX);
     EntryNotice notice{make_enter_stamp(call),
                        remote->id,
                        enters.number,
                        static_cast<uint16_t>(enters.call),
                        static_cast<uint8_t>(remote->choice.shift),
-                       look_at_loss(*call->thread, begin, remote),
-                       static_cast<uint32_t>(telling)};
-    add_delay(own_rank(), &remote->sent_stamp, &notice.stamp);
+                       update_loss_rate(*call->thread, begin, remote),
+                       static_cast<uint32_t>(send_ticks)};
+    add_delay(own_rank(), &remote->stamped_until, &notice.stamp);
     notice.stamp.at.real = begin;
     uint64_t took = 0;
     for (uint32_t i = 0; i < remote->count; ++i) {
@@ -322,7 +326,7 @@ bool stamp_remote(Call* call, CommDefinition* name, const RemoteCall& enters) {
     return true;
 }
 
-// All of them: who did not depend on it does not look.
+// To all members: those that did not depend on it do not look.
 void withdraw_remote(const RemoteMembers* remote, uint32_t number) {
     EntryNotice notice{};
     notice.id = remote->id;
@@ -343,8 +347,8 @@ void put_notice(uint32_t peer, const EntryNotice& notice) {
     for (uint32_t i = 0; i < remote->count; ++i) {
         RemoteMember* member = &remote->members[i];
         if (member->peer != peer) continue;
-        member->notes[member->matched_stamp % kKeptNotes] = notice;
-        member->matched_stamp += 1;
+        member->notices[member->notice_count % kKeptNotices] = notice;
+        member->notice_count += 1;
         member->shift = notice.shift <= kMostShift ? notice.shift : kMostShift;
         return;
     }
@@ -366,25 +370,25 @@ void count_epoch(RemoteMembers* remote, Epoch epoch, const FewRanks& partners) {
 void stamp_epoch_remote(Call* call, RemoteMembers* remote, Epoch epoch, const EnterStamp& entered) {
     const OfEpoch own{*remote, epoch};
     const uint32_t shift = remote->choice.shift;
-    uint32_t listeners = 0;
+    uint32_t dependents = 0;
     remote->epochs += 1;
     for (uint32_t i = 0; i < remote->count; ++i) {
         const uint32_t number = own.number(remote->members[i]);
-        if (number != 0 && is_chosen(number, shift)) ++listeners;
+        if (number != 0 && is_chosen(number, shift)) ++dependents;
     }
-    if (listeners == 0) return;
+    if (dependents == 0) return;
     const uint64_t begin = now_ticks();
-    const uint64_t cost = piggyback_cost() * listeners;
+    const uint64_t cost = piggyback_cost() * dependents;
     count_chosen(&remote->choice, remote->choice.last_number + remote->epochs, begin,
-                 kSpacing * cost, is_dear(begin));
+                 kSpacing * cost, is_over_budget(begin));
     remote->epochs = 0;
-    const bool posts = epoch == Epoch::kPost;  // told when it is over
+    const bool posts = epoch == Epoch::kPost;  // sent after the call
     EntryNotice notice{entered,
                        remote->id,
                        0,
                        static_cast<uint16_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
                        static_cast<uint8_t>(remote->choice.shift),
-                       look_at_loss(*call->thread, begin, remote),
+                       update_loss_rate(*call->thread, begin, remote),
                        posts ? 0 : static_cast<uint32_t>(earlier(cost, UINT32_MAX))};
     uint64_t took = 0;
     for (uint32_t i = 0; i < remote->count; ++i) {
@@ -394,9 +398,9 @@ void stamp_epoch_remote(Call* call, RemoteMembers* remote, Epoch epoch, const En
         const Channel* channel = channel_with(call->thread, member.peer);
         if (channel == nullptr) continue;
         notice.stamp = entered;
-        if (remote->sent_stamp.round > member.sent_stamp.round)
-            member.sent_stamp = remote->sent_stamp;
-        add_delay(member.peer, &member.sent_stamp, &notice.stamp);
+        if (remote->stamped_until.round > member.stamped_until.round)
+            member.stamped_until = remote->stamped_until;
+        add_delay(member.peer, &member.stamped_until, &notice.stamp);
         took += send_notice(channel->remote, notice);
     }
     spend(took);
@@ -418,7 +422,7 @@ void note_usual(const RemoteUsual& usual) {
     RemoteUsual* known = &g_usual[place_in(kStatementBits, usual.node)];
     const uint32_t before = known->node == usual.node ? known->ticks : usual.ticks;
     *known = usual;
-    // Calls that lost their processor have little weight: it falls fast and rises slowly.
+    // Outliers (a lost processor) have little weight: the value falls fast and rises slowly.
     const uint32_t step = before / 8 + 1;
     known->ticks = usual.ticks < before
                        ? before - (before - usual.ticks) / 2

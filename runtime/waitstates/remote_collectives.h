@@ -1,21 +1,18 @@
-// Collectives on communicators, windows and files that reach several hosts (DESIGN 4, collective
-// rule and exchange): what a rank tells those on other hosts who depend on it when it enters one,
-// and what it has heard of those it depends on itself when it leaves. Ranks of one host find each
-// other's times on the board (collective_table.h).
+// Collectives on communicators, windows and files of several hosts (DESIGN 4, collective rule and
+// exchange): sends enter stamps to dependent ranks on other hosts, and matches those received from
+// them. Ranks of one host use collective_table.h.
 //
-// A note is a letter (piggyback.h), sent to each of them just before the program's own call, so
-// that it is there when that ends. Nobody waits for a note, and nobody has to send one: not who is
-// paused, nor who is not observed. What was not told is estimated by what the statement has shown
-// when it was. So no collective synchronises more than without dwell.
+// A notice is a piggyback message (piggyback.h), sent to each dependent rank just before the
+// program's call. Nobody waits for a notice, and paused or unprofiled ranks send none; missing
+// stamps are estimated from earlier calls of the same statement. So no collective synchronises more
+// than without dwell.
 //
-// All members count the collectives of a communicator alike, and choose the same ones to tell of
-// (remote_choice.h), so that it costs each at most some 3 % of its time. A note says how many its
-// sender chooses: others look for notes only where all will have told.
+// All members count the instances of a communicator alike and choose the same ones for notices
+// (remote_choice.h), so that each spends at most some 3 % of its time. A notice holds its sender's
+// choice: ranks look for notices only where all will have sent one. A rank with more than
+// kMostRemote members on other hosts sends none, as each would need a connection.
 //
-// A rank that has more than kMostRemote others on other hosts tells nobody: each note would need a
-// connection of its own.
-//
-// Only by the thread that is in the collective, but for put_notice(). Not signal-safe.
+// Only the thread in the collective, except put_notice(). Not signal-safe.
 #ifndef DWELL_RUNTIME_WAITSTATES_REMOTE_COLLECTIVES_H_
 #define DWELL_RUNTIME_WAITSTATES_REMOTE_COLLECTIVES_H_
 
@@ -29,38 +26,39 @@
 namespace dwell {
 
 constexpr uint32_t kMostRemote = 128;
-constexpr uint32_t kKeptNotes = 4;  // of each: it may be ahead
+constexpr uint32_t kKeptNotices = 4;  // of each member, which may be ahead
 
 struct RemoteMember {
     uint32_t peer;   // rank in MPI_COMM_WORLD
-    uint32_t place;  // as in Role
+    uint32_t place;  // as in collective_roles.h
     uint32_t shift;
-    uint32_t exposed;         // times that it could access the caller's memory by MPI_Win_post,
-    uint32_t accessed;        // and the caller its memory by MPI_Win_start
-    uint32_t matched_stamp;   // notes so far
-    StampedUntil sent_stamp;  // by epochs
-    EntryNotice notes[kKeptNotes];
+    uint32_t exposed;            // exposures to it by the caller's MPI_Win_post
+    uint32_t accessed;           // accesses to it by the caller's MPI_Win_start
+    uint32_t notice_count;       // notices so far
+    StampedUntil stamped_until;  // for epochs
+    EntryNotice notices[kKeptNotices];
 };
 
-// The members of a communicator, window or file on other hosts. Never given back to the system.
+// The members of a communicator, window or file on other hosts. Memory is never given back to the
+// system.
 struct RemoteMembers {
     uint64_t id;
-    RemoteMembers* next;  // with the same hash, or also free
+    RemoteMembers* next;  // in the hash bucket or free list
     RemoteChoice choice;
-    StampedUntil sent_stamp;
-    uint64_t loss_at;     // when the rank's own loss was looked at last, and what it was then,
-    uint64_t lost;        // without telling
-    uint8_t loss;         // of 256 parts of the time between the last two looks
-    uint32_t fruitless;   // looks for notes in a row that did not find all
-    uint32_t post_order;  // never that of others
+    StampedUntil stamped_until;
+    uint64_t loss_at;    // when the rank's own loss was last computed
+    uint64_t lost;       // the loss at that time, without notices
+    uint8_t loss;        // of 256 parts of the time between the last two looks
+    uint32_t fruitless;  // consecutive looks that did not find all notices
+    uint32_t serial;     // unique number of this object
     uint64_t next_look;
-    uint32_t epochs;        // of a window, to be told of since the last that was
-    CollectiveTable alone;  // what a board is where others are on this host: nobody has a place
+    uint32_t epochs;              // of a window, since the last one with notices
+    CollectiveTable empty_table;  // stands for a collective table without members on this host
     uint32_t count;
     RemoteMember members[kMostRemote];
 };
 
-// A collective as one rank enters it.
+// A collective instance as one rank enters it.
 struct RemoteCall {
     uint32_t number;
     MpiCall call;
@@ -68,49 +66,49 @@ struct RemoteCall {
     Contributors contributors;
 };
 
-// In MPI_Init, once letters and channels are open: finds those of MPI_COMM_WORLD. Slow.
+// In MPI_Init, when piggyback messages and channels are open: for MPI_COMM_WORLD. Slow.
 void open_remote_collectives();
 
-// After the first collective on a communicator, window or file has succeeded, so that its handle is
-// good. Slow.
-void find_remote_members(Thread* thread, CommDefinition* name);
+// After the first successful collective on a communicator, window or file, whose handle is then
+// known to be valid. Slow.
+void find_remote_members(Thread* thread, CommDefinition* definition);
 // For requests, which may outlive the communicator; null: it is freed.
-RemoteMembers* remote_members_with(uint32_t post_order);
+RemoteMembers* remote_members_with(uint32_t serial);
 // The communicator is freed.
 void forget_remote_members(RemoteMembers* remote);
 
-// The rank is about to enter it: tells those who depend on it, when it is one of the chosen. False:
-// it has told nobody.
-bool stamp_remote(Call* call, CommDefinition* name, const RemoteCall& enters);
-// MPI rejected the call that was told of: the next one has its number.
+// Before the rank enters a chosen instance: sends notices to those that depend on it. False: none
+// was sent.
+bool stamp_remote(Call* call, CommDefinition* definition, const RemoteCall& enters);
+// MPI rejected the call: its number is used again.
 void withdraw_remote(const RemoteMembers* remote, uint32_t number);
 
-// A note has come from `peer`. For open_piggyback().
+// Stores a notice from `peer`. The handler for open_piggyback().
 void put_notice(uint32_t peer, const EntryNotice& notice);
 
-// What is known, when the call was left at `left`, of those on other hosts that it depended on.
+// What is known of the partners on other hosts, when the call was left at `left`.
 struct RemoteMatch {
-    uint32_t partners;  // all of them
-    uint32_t count;     // that have told
-    bool found;         // one of them may have been waited for:
+    uint32_t partners;  // number of partners
+    uint32_t count;     // of these, with a notice
+    bool found;         // at least one of them may have been waited for
     uint32_t peer;      // the last on the virtual clock
-    EnterStamp last;    // and its moment, with the latest real time of all
+    EnterStamp last;    // its stamp, with the latest real time of all
 };
 RemoteMatch match_remote(Thread* thread, RemoteMembers* remote, const RemoteCall& enters,
                          uint64_t left);
 
-// Epochs of a window (collectives.h). Both ranks of each pair give an exposure and the access to it
-// the same number: how many there were.
+// Counts epochs of a window (collectives.h). Both ranks of a pair give an exposure and its access
+// the same number.
 void count_epoch(RemoteMembers* remote, Epoch epoch, const FewRanks& partners);
-// The memory was exposed, or the access is about to end: tells those of `alone.origins`, or of
-// `alone.targets`. `entered`: the moment of the call.
+// When memory was exposed, or an access is about to end: sends notices to `empty_table.origins` or
+// `empty_table.targets`. `entered`: the call's enter stamp.
 void stamp_epoch_remote(Call* call, RemoteMembers* remote, Epoch epoch, const EnterStamp& entered);
 RemoteMatch match_epoch_remote(Thread* thread, RemoteMembers* remote, Epoch epoch, uint64_t left);
-// Is this rank of the window on another host?
+// Whether this rank of the window is on another host.
 bool is_remote_member(const RemoteMembers& remote, int rank);
 
-// What a statement's calls take when all have come, and who came last from another host: from calls
-// of which all was told. `node` is the statement's.
+// What is usual for a statement, from calls with all stamps: the ticks after the last partner
+// entered, and the last partner on another host. `node` is the statement's.
 struct RemoteUsual {
     CellIndex node;
     uint32_t ticks;
@@ -119,8 +117,8 @@ struct RemoteUsual {
 };
 void note_usual(const RemoteUsual& usual);
 bool usual_of(CellIndex node, RemoteUsual* usual);
-// When that rank came to a call that ended at `left`, at the latest; `lost` is what the caller has
-// lost to being observed.
+// Estimates that partner's enter stamp for a call left at `left`; `lost` is what the caller itself
+// has lost to overhead.
 EnterStamp estimate_remote(const RemoteUsual& usual, uint64_t left, uint64_t lost);
 
 }  // namespace dwell

@@ -12,9 +12,9 @@ uint32_t high_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 uint32_t low_of(uint64_t word) { return static_cast<uint32_t>(word); }
 
 EnterStamp stamp_at_end(Call* call) {
-    StampedUntil sent_stamp{};
+    StampedUntil stamped_until{};
     EnterStamp stamp = make_enter_stamp(call);
-    add_delay(own_rank(), &sent_stamp, &stamp);
+    add_delay(own_rank(), &stamped_until, &stamp);
     stamp.at.real = now_ticks();
     begin_work(call, stamp.at.real);
     return stamp;
@@ -34,18 +34,18 @@ bool synchronise_at_end(Call* call, RemoteEnd* end) {
     }
     const uint64_t virt = times[1];
     if (!largest_over_profiled(times, 2, 0)) return true;
-    const uint64_t met = now_ticks();
-    // Who that was says the rest.
+    const uint64_t synchronised = now_ticks();
+    // The last rank adds the rest of its stamp.
     uint64_t who[3] = {};
     if (call != nullptr && virt == times[1]) {
         who[0] = in_one(static_cast<uint32_t>(g_profiled.place) + 1, stamp.path);
         who[1] = in_one(stamp.root_cause_rank, stamp.root_cause_path);
-        who[2] = in_one(stamp.debt, stamp.work);
+        who[2] = in_one(stamp.delay_cost, stamp.work);
     }
-    const bool sent_stamp = largest_over_profiled(who, 3, private_deadline());
-    if (call != nullptr) call->inner_overhead += now_ticks() - met;
+    const bool received = largest_over_profiled(who, 3, private_deadline());
+    if (call != nullptr) call->inner_overhead += now_ticks() - synchronised;
     const uint32_t place = high_of(who[0]);
-    if (!sent_stamp || place == 0 || place > static_cast<uint32_t>(g_profiled.count)) return true;
+    if (!received || place == 0 || place > static_cast<uint32_t>(g_profiled.count)) return true;
     end->known = true;
     end->peer = static_cast<uint32_t>(g_profiled.ranks[place - 1]);
     end->last = {{g_clock.to_own(times[0]), g_clock.to_own(times[1])},

@@ -1,8 +1,7 @@
-// The wait analysis of messages between hosts: what waits_messages.cpp does where the partner's
-// times come in letters, now and then (piggyback.h). `way.channel` leads to another host
-// (`far` is set) in all of these.
+// The wait analysis of messages between hosts, whose stamps come with some of the messages
+// (piggyback.h). `link.channel->remote` is set in all of these.
 //
-// All of this is the calling thread's own, but for the channels, which are locked. Not signal-safe.
+// The calling thread's own, except the channels, which are locked. Not signal-safe.
 #ifndef DWELL_RUNTIME_WAITSTATES_REMOTE_MESSAGES_H_
 #define DWELL_RUNTIME_WAITSTATES_REMOTE_MESSAGES_H_
 
@@ -11,25 +10,25 @@
 
 namespace dwell {
 
-// The channel to a rank of a communicator, when dwell knows both.
+// The channel to a rank of a communicator, if both are known.
 struct Link {
     Channel* channel;
     uint32_t peer;
     uint32_t comm;
 };
 
-// A message was received. Without its time the partner's intrusion is estimated.
-void add_received_remote(Waiting* waiting, const Link& way, int tag, uint32_t post_order,
+// A message was received. Without a stamp, the partner's intrusion is estimated.
+void add_received_remote(Waiting* waiting, const Link& link, int tag, uint32_t post_order,
                          uint64_t bytes);
 // A probe found a message, which is received later.
-void add_probed_remote(Waiting* waiting, const Link& way, int tag, uint64_t bytes);
-// The receiver has said when it came, if the letter about the message asked for that.
+void add_probed_remote(Waiting* waiting, const Link& link, int tag, uint64_t bytes);
+// Adds the receiver's enter time, if the piggyback message asked for it.
 void add_sent_remote(Waiting* waiting, Channel* channel, uint32_t question, uint32_t peer);
 
-// A message is sent. The question that goes with its letter, 0 for none.
-uint32_t notify_remote(Call* call, const Link& way, int tag, bool asks);
-// A receive begins: who asked in a letter that has come when it does is told.
-void answer_remote(Call* call, const Link& way, int tag, uint32_t post_order);
+// Sends a stamp for a message. Returns the question that goes with it, 0 for none.
+uint32_t notify_remote(Call* call, const Link& link, int tag, bool asks);
+// A receive begins: answers the question of a piggyback message that has arrived.
+void answer_remote(Call* call, const Link& link, int tag, uint32_t post_order);
 
 }  // namespace dwell
 

@@ -1,4 +1,3 @@
-// See wait_records.h.
 #include "runtime/waitstates/wait_records.h"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ uint64_t weight_of(const Record& record) {
     return record.ticks + record.displaced_ticks;
 }
 
-// Whether it gives way to somebody who waited for so long. Then it has nothing of its own any more.
+// Whether the lightest record gives way to a wait of `ticks`; then its own time moves to the rest.
 template <class Record>
 bool gives_way(Record* lightest, uint64_t ticks, uint64_t* rest_ticks, uint64_t* rest_count) {
     lightest->challenged_ticks += ticks;
@@ -92,7 +91,7 @@ CauseSlot* lightest_between(CauseSlot* begin, CauseSlot* end) {
     });
 }
 
-// The record of a cause, in a set that may be full. Null: there is none.
+// The record of a cause, in a set that may be full; null: none.
 RootCauseRecord* find_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks) {
     const uint64_t hash = mix_path(mix_path(kRootPath, peer), path);
     const auto tag = static_cast<uint32_t>(hash >> 32);
@@ -129,7 +128,7 @@ WaitPart* wait_part(Call* call) {
 }
 
 void record_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path, uint64_t ticks,
-                    uint64_t passed_on) {
+                    uint64_t indirect_ticks) {
     WaitPeerRecord* partner = find_partner(call, part, peer, path, ticks);
     if (partner == nullptr) {
         part->rest_count += 1;
@@ -139,7 +138,7 @@ void record_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path, ui
     part->last_partner = index_of(partner);
     partner->count += 1;
     partner->ticks += ticks;
-    partner->indirect_wait_ticks += passed_on;
+    partner->indirect_wait_ticks += indirect_ticks;
     partner->max_ticks = later(partner->max_ticks, ticks);
 }
 

@@ -1,18 +1,17 @@
-// Whom each communication node waited for, and what caused a thread's waiting in the end: the
-// PartnerRecords of a node and the CauseRecords of a thread. Both have a limit, and a program may
-// wait for more than that: then what is heavy takes the place of what is light, whichever came
-// first, and what was booked for that goes to the rest.
+// Records whom each communication node waited for, and the root causes of a thread's waiting. Both
+// sets are limited; heavy entries displace light ones in any order of arrival, and the time of
+// displaced ones goes to the rest.
 //
-// Who finds no free record challenges the lightest one. Once all that challenged it together, also
-// for others, is more than it weighs, it gives way to the one that came last; the newcomer weighs
-// all of that, though only its own time is booked as its time. So a single short waiting displaces
-// nothing, and one that keeps coming back is kept whatever else comes. It is space saving
-// (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k Elements in Data
-// Streams, 2005) with the choice of the newcomer as in its unbiased form (Ting: Data Sketches for
-// Disaggregated Subset Sum and Frequent Item Estimation, 2018), by turns instead of by chance.
+// A newcomer without a free record challenges the lightest one. Once the sum of all challenges
+// exceeds its weight, the last challenger takes the record and inherits that weight; only its own
+// time is recorded as its time. So one short wait displaces nothing, and a recurring one is kept.
+// This is space saving (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k
+// Elements in Data Streams, 2005); the newcomer is chosen as in its unbiased form (Ting: Data
+// Sketches for Disaggregated Subset Sum and Frequent Item Estimation, 2018), but by turns instead
+// of by chance.
 //
-// The calling thread's own; a reader of the file may come at any time: a record's time is taken
-// back before it changes its name. Times in ticks. Not signal-safe.
+// The calling thread's own; other processes may read the file at any time: a record's time is
+// removed before it is renamed. Times in ticks. Not signal-safe.
 #ifndef DWELL_RUNTIME_WAITSTATES_WAIT_RECORDS_H_
 #define DWELL_RUNTIME_WAITSTATES_WAIT_RECORDS_H_
 
@@ -20,16 +19,16 @@
 
 namespace dwell {
 
-// The call's node, made when it waits first. Null: the file is full.
+// The wait part of the call's node, made at its first wait. Null: the file is full.
 WaitPart* wait_part(Call* call);
-// A waiting of `ticks` for `peer`, which was doing `path`; of these `passed_on` because that had
-// been made to wait itself.
+// Adds a wait of `ticks` for `peer`, whose computation was `path`; `indirect_ticks` of these are an
+// indirect wait.
 void record_partner(Call* call, WaitPart* part, uint32_t peer, uint32_t path, uint64_t ticks,
-                    uint64_t passed_on);
-// What of a waiting is due to the computation `path` of `peer`. `direct`: it was that rank that was
-// waited for.
+                    uint64_t indirect_ticks);
+// Adds waiting caused by the computation `path` of `peer`. `direct`: the call waited for that rank
+// itself.
 void record_cause(Thread* thread, uint32_t peer, uint32_t path, uint64_t ticks, bool direct);
-// What of it is due to something that is not known.
+// Adds waiting of unknown cause.
 void record_unknown_cause(Thread* thread, uint64_t ticks);
 
 }  // namespace dwell

@@ -14,49 +14,50 @@ namespace dwell {
 
 namespace {
 
-// In place of the least ticks that messages of a size travel: there was one so far. It made MPI
-// touch memory that it had not used before, 20 microseconds here, and tells nothing of others.
+// In Channel::transfer_time: one message so far. MPI then touched new memory, which took 20
+// microseconds here, so the first value is not used.
 constexpr uint32_t kOneTransferred = 1;
 
-// What is told so soon after another thing is part of it: several messages in a row, or the starts
-// of a halo's receives and its sends. Who waits for all of them does so because of what came
-// before.
+// Stamps less than this apart belong to one round, such as the starts of a halo exchange: a wait
+// for any of them is due to the computation before the round.
 constexpr uint64_t kLeastRound_ns = 10'000;
 DWELL_CALL_DATA uint64_t g_least_round_ticks = 0;
-// Timelines are not compared for less, which is due to what the partner did just before.
+// For shorter waits timelines are not compared: the partner's last computation is the cause.
 constexpr uint64_t kLeastCompared_ns = 2000;
 DWELL_CALL_DATA uint64_t g_least_compared_ticks = 0;
-constexpr uint32_t kMostCauses = 4;  // of a wait in the timeline, the largest first
+constexpr uint32_t kMostCauses = 4;  // causes of one wait in the timeline, the largest first
 
-// The class of a size in Channel::travel.
+// The size class in Channel::transfer_time.
 int transfer_class(uint64_t bytes) {
     const int bucket = size_bucket(bytes);
     return bucket < kTransferClasses ? bucket : kTransferClasses - 1;
 }
 
-// What the partner itself told of its delay. Who caused that did not wait because of it.
-Shares told_by(uint32_t peer, const EnterStamp& stamp, uint64_t ticks) {
-    Shares sent_stamp;
+// The delay as the partner's stamp reports it. A root cause rank cannot have waited because of
+// itself.
+Shares reported_delay(uint32_t peer, const EnterStamp& stamp, uint64_t ticks) {
+    Shares reported;
     const bool passes_on = stamp.root_cause_rank != kNoPeer && stamp.root_cause_rank != own_rank();
-    const uint64_t debt = passes_on ? ticks_of(stamp.debt) : 0;
-    if (debt != 0) sent_stamp.add(stamp.root_cause_rank, stamp.root_cause_path, debt);
-    if (stamp.path == 0) return sent_stamp;
-    sent_stamp.add(peer, stamp.path, stamp.work != 0 ? ticks_of(stamp.work) : beyond(ticks, debt));
-    return sent_stamp;
+    const uint64_t delay_cost = passes_on ? ticks_of(stamp.delay_cost) : 0;
+    if (delay_cost != 0) reported.add(stamp.root_cause_rank, stamp.root_cause_path, delay_cost);
+    if (stamp.path == 0) return reported;
+    reported.add(peer, stamp.path,
+                 stamp.work != 0 ? ticks_of(stamp.work) : beyond(ticks, delay_cost));
+    return reported;
 }
 
-// A rank that was waited for, beside the one that waited.
+// The delay of a late rank against the rank that waited for it.
 struct Delay {
-    Shares late;     // by what it was later
-    Shares own;      // what that was not
+    Shares late;     // causes that only the late rank has
+    Shares own;      // causes that only the waiting rank has
     uint64_t since;  // when both were last in step
-    uint32_t doing;
+    uint32_t path;
 };
 
 Delay delay_of(uint32_t peer, const EnterStamp& stamp, const Wait& wait) {
     const uint64_t ticks = wait.end - wait.begin;
     if (ticks < g_least_compared_ticks || g_own_timeline == nullptr) {
-        return {told_by(peer, stamp, ticks), {}, wait.begin, stamp.path};
+        return {reported_delay(peer, stamp, ticks), {}, wait.begin, stamp.path};
     }
     Delay delay{};
     const Timeline* seen = timeline_of(peer);
@@ -65,27 +66,27 @@ Delay delay_of(uint32_t peer, const EnterStamp& stamp, const Wait& wait) {
         delay.late = parts_between(*seen, delay.since, wait.end);
     } else {
         delay.since = last_in_step(*g_own_timeline, wait);
-        delay.late = told_by(peer, stamp, ticks);
+        delay.late = reported_delay(peer, stamp, ticks);
     }
     const Share* longest = delay.late.largest_of(peer);
-    delay.doing = longest != nullptr ? longest->path : stamp.path;
+    delay.path = longest != nullptr ? longest->path : stamp.path;
     delay.own = parts_between(*g_own_timeline, delay.since, wait.begin);
     leave_delay(wait, &delay.own, &delay.late);
     return delay;
 }
 
-// A wait by its causes.
-struct Booked {
-    uint64_t passed_on;  // not due to the partner itself
-    uint32_t doing;
+// A wait divided by its causes.
+struct RecordedDelay {
+    uint64_t indirect_ticks;  // indirect wait: not due to the partner itself
+    uint32_t path;
 };
 
-// Also makes it parts of the timeline. Not `counted`: as in polls, whose waiting is an estimate.
-Booked record_delay(Thread* thread, uint32_t peer, const EnterStamp& stamp, uint64_t begin,
-                    uint64_t ticks, bool counted) {
+// Also adds the causes to the timeline. `counted` is false for polls, whose waiting is an estimate.
+RecordedDelay record_delay(Thread* thread, uint32_t peer, const EnterStamp& stamp, uint64_t begin,
+                           uint64_t ticks, bool counted) {
     const Wait wait{own_rank(), peer, begin, begin + ticks};
     Delay delay = delay_of(peer, stamp, wait);
-    Booked booked{0, delay.doing};
+    RecordedDelay recorded{0, delay.path};
     Share causes[kMostCauses];
     uint32_t count = 0;
     uint64_t unknown = ticks;
@@ -100,28 +101,29 @@ Booked record_delay(Thread* thread, uint32_t peer, const EnterStamp& stamp, uint
             continue;
         }
         const bool direct = cause->rank == peer;
-        if (!direct) booked.passed_on += cause->ticks;
+        if (!direct) recorded.indirect_ticks += cause->ticks;
         if (counted) record_cause(thread, cause->rank, cause->path, cause->ticks, direct);
         write_part(thread, {begin, wait.end, cause->ticks, cause->rank, cause->path, peer, 0});
     }
     if (counted) record_unknown_cause(thread, unknown);
     if (unknown != 0) write_part(thread, {begin, wait.end, unknown, kNoPeer, 0, peer, 0});
-    return booked;
+    return recorded;
 }
 
-// The thread waited until the virtual time `end`, but for whom is not known.
+// The thread waited until the virtual time `end` for an unknown rank.
 void note_unknown_wait(Thread* thread, uint64_t end, uint64_t ticks) {
     if (ticks == 0) return;
     write_part(thread, {end - ticks, end, ticks, kNoPeer, 0, kSomebody, 0});
 }
 
-// Its polls have not found anything until the virtual time `end`.
+// Earlier polls have found nothing until the virtual time `end`.
 void give_up_polls(Thread* thread, uint64_t end) {
     note_unknown_wait(thread, end, thread->delay.polled_ticks);
     thread->delay.polled_ticks = 0;
 }
 
-// The computation since the thread's last call is not booked yet. After stamp_virtual().
+// Adds the computation since the thread's last call to the timeline, if it is not there yet. After
+// stamp_virtual().
 void note_computation(Call* call) {
     Thread* thread = call->thread;
     const uint64_t last_virtual = thread->last_ticks - thread->record->intrusion_ticks;
@@ -132,8 +134,8 @@ void note_computation(Call* call) {
     const uint64_t slow_overhead = thread->slow_overhead;
     const uint64_t lost_ticks = thread->processor.lost_ticks;
     note_new_work(thread, interval, ticks, call->start_ticks, call->start_virtual);
-    thread->slow_overhead = slow_overhead;  // what that took is known by begin_work()
-    // So much later a thread calls that lost its processor meanwhile.
+    thread->slow_overhead = slow_overhead;  // begin_work() accounts for it
+    // A thread that lost its processor meanwhile makes its call that much later.
     const uint64_t late = thread->processor.lost_ticks - lost_ticks;
     call->start_ticks += late;
     call->start_virtual += late;
@@ -144,12 +146,12 @@ void note_computation(Call* call) {
 
 void open_waits(int world_size) {
     g_release_collective = release_collective;
-    // Alone it waits for nobody, unless it meets another world (note_world).
+    // A single rank waits for nobody, unless it connects to another world (note_world).
     if (world_size < 2 && (g_process.header->flags & kFileSpawned) == 0) {
         g_process.header->flags |= kFileWaits;
     }
     if (g_process.options.wait == WaitMode::kOff || world_size < 2 || files_are_few()) return;
-    name_first_comms(world_size);
+    define_first_comms(world_size);
     open_exchange(count_local_ranks());
 }
 
@@ -162,7 +164,7 @@ void finish_opening_waits() {
     if (exchange_is_open()) unlink_exchange();
     if (open_channels(static_cast<uint32_t>(g_process.header->world_size))) {
         g_process.header->flags |= kFileWaits;
-        keep_names(remote);
+        keep_definitions(remote);
         open_timelines(static_cast<uint32_t>(g_process.header->world_size));
         open_processor_time(t_thread);
     }
@@ -185,25 +187,26 @@ EnterStamp make_stamp_while_polling(Call* call) {
     const DualTime at{call->start_ticks, call->start_virtual};
     if (beyond(call->start_ticks, delay.stamped_at) > g_least_round_ticks)
         return {at, 0, kNoPeer, 0, 0};
-    const uint64_t work = delay.last_ticks | uint64_t{1} << kDebtShift;
+    const uint64_t work = delay.last_ticks | uint64_t{1} << kShortTicksShift;
     return {at, delay.last_path, kNoPeer, 0, 0, short_ticks(work)};
 }
 
-void add_delay(uint32_t peer, StampedUntil* sent_stamp, EnterStamp* stamp) {
+void add_delay(uint32_t peer, StampedUntil* stamped_until, EnterStamp* stamp) {
     if (g_own_timeline == nullptr) return;
     const uint64_t now = stamp->at.virt;
-    if (now - sent_stamp->round > g_least_round_ticks) *sent_stamp = {now, sent_stamp->round};
+    if (now - stamped_until->round > g_least_round_ticks)
+        *stamped_until = {now, stamped_until->round};
     const Wait wait{own_rank(), peer, now, now};
-    const uint64_t since = later(sent_stamp->before, last_in_step(*g_own_timeline, wait));
+    const uint64_t since = later(stamped_until->before, last_in_step(*g_own_timeline, wait));
     const Shares parts = parts_between(*g_own_timeline, since, now);
     const Share* work = parts.largest_of(wait.own_rank);
     const Share* cause = parts.largest_but(wait.own_rank);
     stamp->path = work != nullptr ? work->path : 0;
-    stamp->work = work != nullptr ? short_ticks(work->ticks | uint64_t{1} << kDebtShift) : 0;
+    stamp->work = work != nullptr ? short_ticks(work->ticks | uint64_t{1} << kShortTicksShift) : 0;
     if (cause == nullptr) return;
     stamp->root_cause_rank = cause->rank;
     stamp->root_cause_path = cause->path;
-    stamp->debt = short_ticks(cause->ticks);
+    stamp->delay_cost = short_ticks(cause->ticks);
 }
 
 void note_together(Thread* thread, uint64_t end, uint32_t comm) {
@@ -220,13 +223,14 @@ void record_wait(Call* call, WaitKind kind, uint32_t peer, const EnterStamp& sta
         return;
     }
     call->part->sync_ticks += ticks;
-    const bool taken = kind == WaitKind::kLateCollectiveReceiver;
-    if (kind != WaitKind::kCollective && !taken) record_peer_wait(call, peer, ticks);
+    const bool in_collective = kind == WaitKind::kLateCollectiveReceiver;
+    if (kind != WaitKind::kCollective && !in_collective) record_peer_wait(call, peer, ticks);
     if (kind == WaitKind::kLateSender) part->late_sender_ticks += ticks;
-    if (kind == WaitKind::kLateReceiver || taken) part->late_receiver_ticks += ticks;
-    const Booked booked = record_delay(thread, peer, stamp, call->start_virtual, ticks, true);
-    part->indirect_wait_ticks += booked.passed_on;
-    record_partner(call, part, peer, booked.doing, ticks, booked.passed_on);
+    if (kind == WaitKind::kLateReceiver || in_collective) part->late_receiver_ticks += ticks;
+    const RecordedDelay recorded =
+        record_delay(thread, peer, stamp, call->start_virtual, ticks, true);
+    part->indirect_wait_ticks += recorded.indirect_ticks;
+    record_partner(call, part, peer, recorded.path, ticks, recorded.indirect_ticks);
 }
 
 uint64_t Waiting::transferred(const EnterStamp& stamp, uint64_t transfer_time) const {
@@ -234,7 +238,7 @@ uint64_t Waiting::transferred(const EnterStamp& stamp, uint64_t transfer_time) c
 }
 
 void Waiting::check_clock(WaitKind kind, const EnterStamp& stamp) {
-    // A receiver may come after the send's end: MPI took the message out in another call before.
+    // A receiver may enter after the send's end: MPI copied the message in an earlier call.
     if (stamp.at.real > ended_ && kind != WaitKind::kLateReceiver) clock_error_ = true;
 }
 
@@ -264,9 +268,9 @@ void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes,
 void Waiting::add_collective(WaitKind kind, uint32_t peer, const EnterStamp& stamp) {
     check_clock(kind, stamp);
     until_ = later(until_, stamp.at.real);
-    const bool is_latest = met_ == 0 || stamp.at.virt > latest_.stamp.at.virt;
+    const bool is_latest = latest_real_ == 0 || stamp.at.virt > latest_.stamp.at.virt;
     if (is_latest) latest_ = {stamp, peer, kind};
-    met_ = later(met_, stamp.at.real);
+    latest_real_ = later(latest_real_, stamp.at.real);
     collectives_ += 1;
 }
 
@@ -277,8 +281,8 @@ void Waiting::add_estimated(Channel* channel, uint32_t peer, uint64_t bytes) {
     estimated_bytes_ = bytes;
 }
 
-// A call that blocked for such a message: at its end the thread has lost what the partner has, if
-// that is more than it lost itself, and the message was on its way for as long as others.
+// A receive that blocked for a message without a stamp. Afterwards the thread has lost at least as
+// much time as its partner; the transfer time is the usual one.
 bool Waiting::estimate() {
     const RemoteChannel& remote = *estimated_channel_->remote;
     const uint32_t transfer_time = remote.usual_transfer[transfer_class(estimated_bytes_)];
@@ -292,15 +296,15 @@ bool Waiting::estimate() {
     return true;
 }
 
-// The polls before a call that found a message waited for that until it was sent: known is only
-// what the call itself waited, so they are booked under no cause, but make the thread late.
+// Polls before a call that found its message waited until that was sent. Only the call's own wait
+// is recorded by cause; the polls' wait goes to the timeline, as it delays the thread.
 void Waiting::classify_polls() {
     DelayState* delay = &thread_->delay;
     const uint64_t polled = delay->polled_ticks;
     delay->polled_ticks = 0;
-    const bool met_one = met_ != 0 && latest_.kind != WaitKind::kCollective &&
-                         latest_.kind != WaitKind::kLateCollectiveReceiver;
-    if (last_channel_ == nullptr && !met_one) {
+    const bool has_partner = latest_real_ != 0 && latest_.kind != WaitKind::kCollective &&
+                             latest_.kind != WaitKind::kLateCollectiveReceiver;
+    if (last_channel_ == nullptr && !has_partner) {
         note_unknown_wait(thread_, entered_.virt, polled);
         return;
     }
@@ -317,7 +321,7 @@ bool Waiting::classify_times(Call* call, bool blocked) {
     if (blocked) unknown_ += later_;
     if (estimated_channel_ != nullptr) {
         if (!blocked) {
-            messages_ += 1;  // it was there
+            messages_ += 1;  // the message was there
         } else if (estimate()) {
             collectives_ += 1;
             WaitPart* part = wait_part(call);
@@ -345,13 +349,14 @@ bool Waiting::classify_times(Call* call, bool blocked) {
         const uint64_t worked = beyond(left_, later(until_, entered_.real));
         virt += earlier(later(worked, unblocked_ticks_), elapsed);
     }
-    // What comes after the last of all partners takes as long as it took, whoever that was.
-    if (met_ != 0) {
+    // The time after the last of all partners stays as it was.
+    if (latest_real_ != 0) {
         const DualTime met{until_, latest_.stamp.at.virt};
         consider(collective_ending(entered_, left_, met).virt, latest_);
     }
-    // Its receiver was there before the message was sent, and waited for nobody after that.
-    if (last_channel_ != nullptr && last_.stamp.at.real >= later(entered_.real, met_)) {
+    // The receiver was there before the message was sent and waited for nobody else, so the
+    // transfer time is known.
+    if (last_channel_ != nullptr && last_.stamp.at.real >= later(entered_.real, latest_real_)) {
         uint32_t* least = &last_channel_->transfer_time[transfer_class(last_bytes_)];
         const uint64_t transfer_time = beyond(left_, last_.stamp.at.real);
         if (last_channel_->remote == nullptr && *least == 0) {

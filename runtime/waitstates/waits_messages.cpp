@@ -1,4 +1,4 @@
-// The wait analysis of messages between two ranks: what wrappers and requests say and hear.
+// The wait analysis of messages between two ranks: the parts called by wrappers and requests.
 #include "runtime/calls/call_order.h"
 #include "runtime/calls/matched_receive.h"
 #include "runtime/mpi/datatypes.h"
@@ -17,7 +17,7 @@ DWELL_CALL_DATA SampledStream g_stream;
 
 constexpr int kMostAnswered = 64;  // channels that a receive from any source looks at
 
-// The bytes of a type that was used before; UINT64_MAX when nothing is known of the handle.
+// The bytes of a datatype that was used before; UINT64_MAX for an unknown handle.
 uint64_t known_bytes(const Thread* thread, MPI_Datatype type, int count) {
     const auto handle = reinterpret_cast<uintptr_t>(type);
     const TypeEntry& entry = thread->types[place_in(kTypeBits, handle)];
@@ -26,65 +26,66 @@ uint64_t known_bytes(const Thread* thread, MPI_Datatype type, int count) {
     return known ? as_count(count) * entry.bytes : UINT64_MAX;
 }
 
-// The channel to a rank of a communicator, when dwell knows both.
+// The channel to a rank of a communicator, if both are known.
 Link lookup_link(Thread* thread, MPI_Comm comm, int rank) {
-    const CommDefinition* name = definition_of_comm(thread, comm);
-    if (name == nullptr || rank < 0 || rank >= name->size) return {nullptr, kNoPeer, 0};
+    const CommDefinition* definition = definition_of_comm(thread, comm);
+    if (definition == nullptr || rank < 0 || rank >= definition->size) return {nullptr, kNoPeer, 0};
     const uint32_t peer = peer_of(thread, comm, rank);
-    return {channel_with(thread, peer), peer, name->name};
+    return {channel_with(thread, peer), peer, definition->short_id};
 }
 
-MatchedStamp hear_on(const Link& way, int tag, uint32_t post_order) {
-    MatchedStamp matched_stamp;  // what was said is not known yet
-    matched_stamp.channel = way.channel;
-    matched_stamp.peer = way.peer;
+MatchedStamp take_stamp(const Link& link, int tag, uint32_t post_order) {
+    MatchedStamp matched_stamp;  // stamp: not known yet
+    matched_stamp.channel = link.channel;
+    matched_stamp.peer = link.peer;
     matched_stamp.guessed = false;
     matched_stamp.known =
-        way.channel != nullptr &&
-        take(way.channel, way.comm, tag, post_order, &matched_stamp.stamp, &matched_stamp.guessed);
+        link.channel != nullptr && take(link.channel, link.comm, tag, post_order,
+                                        &matched_stamp.stamp, &matched_stamp.guessed);
     return matched_stamp;
 }
 
-// What a message was sent with, as far as it is known.
-void add_received(Waiting* waiting, const Link& way, int tag, uint32_t post_order, uint64_t bytes) {
-    if (way.channel != nullptr && way.channel->remote != nullptr) {
-        add_received_remote(waiting, way, tag, post_order, bytes);
+// Adds the stamp of a received message, if it is known.
+void add_received(Waiting* waiting, const Link& link, int tag, uint32_t post_order,
+                  uint64_t bytes) {
+    if (link.channel != nullptr && link.channel->remote != nullptr) {
+        add_received_remote(waiting, link, tag, post_order, bytes);
         return;
     }
-    add_matched_stamp(waiting, hear_on(way, tag, post_order), bytes);
+    add_matched_stamp(waiting, take_stamp(link, tag, post_order), bytes);
 }
 
-Announced say(Call* call, const Link& way, int tag, SendMode mode, uint64_t bytes) {
-    const bool dependence = is_collective(way.channel, mode, bytes);
-    if (way.channel->remote != nullptr) {
-        return {nullptr, notify_remote(call, way, tag, dependence)};
+Announced write_stamp(Call* call, const Link& link, int tag, SendMode mode, uint64_t bytes) {
+    const bool may_wait = may_wait_for_receiver(link.channel, mode, bytes);
+    if (link.channel->remote != nullptr) {
+        return {nullptr, notify_remote(call, link, tag, may_wait)};
     }
-    const bool asks = dependence && asks_in_entry(mode, bytes);
+    const bool asks = may_wait && asks_in_entry(mode, bytes);
     EnterStamp stamp = make_enter_stamp(call);
     stamp.at.real = now_ticks();
-    const Announced announced = announce(way.channel, stamp, way.comm, tag, asks);
-    begin_work(call, time_of_writing(way.channel));
+    const Announced announced = announce(link.channel, stamp, link.comm, tag, asks);
+    begin_work(call, time_of_writing(link.channel));
     if (g_process.preserve_order) [[unlikely]]
-        g_call_order->wake(call, way.peer, way.comm, tag);
+        g_call_order->wake(call, link.peer, link.comm, tag);
     return announced;
 }
 
-// A send of so many bytes could not end without its receiver.
-bool had_to_meet(const SendStamp& sent_stamp, uint64_t bytes) {
-    return sent_stamp.dependence && is_collective(sent_stamp.channel, sent_stamp.mode, bytes);
+// Whether a send of so many bytes had to wait for its receiver.
+bool waited_for_receiver(const SendStamp& sent_stamp, uint64_t bytes) {
+    return sent_stamp.may_wait && may_wait_for_receiver(sent_stamp.channel, sent_stamp.mode, bytes);
 }
 
 void add_stamp(Waiting* waiting, const SendStamp& sent_stamp) {
     if (sent_stamp.channel->remote != nullptr) {
         add_sent_remote(waiting, sent_stamp.channel, sent_stamp.announced.number, sent_stamp.peer);
     } else if (asks_in_entry(sent_stamp.mode, sent_stamp.bytes)) {
-        add_asked(waiting, sent_stamp.channel, sent_stamp.announced, sent_stamp.peer);
+        add_rendezvous_send(waiting, sent_stamp.channel, sent_stamp.announced, sent_stamp.peer);
     } else {
-        add_kept(waiting, sent_stamp.channel, sent_stamp.peer, waiting->entered());
+        add_single_copy_send(waiting, sent_stamp.channel, sent_stamp.peer, waiting->entered());
     }
 }
 
-// Finding a channel for the first time is slow: the call begins after that.
+// The first look-up of a channel is slow: the call begins after it.
 class Lookup {
   public:
     explicit Lookup(Call* call) : call_(call), slow_overhead_(call->thread->slow_overhead) {}
@@ -104,32 +105,32 @@ Link look_up(Call* call, MPI_Comm comm, int rank) {
     return lookup_link(call->thread, comm, rank);
 }
 
-void answer_waiting(Call* call, const Link& way, int tag, uint32_t post_order) {
-    if (way.channel->remote != nullptr) {
-        if (!way.channel->remote->is_asked) return;
-        answer_remote(call, way, tag, post_order);
+void answer_waiting(Call* call, const Link& link, int tag, uint32_t post_order) {
+    if (link.channel->remote != nullptr) {
+        if (!link.channel->remote->is_asked) return;
+        answer_remote(call, link, tag, post_order);
         begin_work(call, now_ticks());
         return;
     }
-    if (way.channel->detached_count != 0) [[unlikely]] {
-        take_for_detached(way.channel);
+    if (link.channel->detached_count != 0) [[unlikely]] {
+        take_for_detached(link.channel);
         begin_work(call, now_ticks());
     }
-    if (!may_want_answer(way.channel)) return;
-    ChannelEntry* entry = find_entry(way.channel, way.comm, tag, post_order);
+    if (!may_want_answer(link.channel)) return;
+    ChannelEntry* entry = find_entry(link.channel, link.comm, tag, post_order);
     if (entry == nullptr || !wants_answer(entry)) return;
-    answer(way.channel, entry, make_enter_stamp(call));
+    answer(link.channel, entry, make_enter_stamp(call));
     begin_work(call, now_ticks());
 }
 
-// Any sender may be the one: all that wait learn when the receive began, and the last answer that
-// one of them has is the right one.
-void meet_any(Call* call, int tag, uint32_t comm) {
+// Any sender may match: all waiting senders get the receive's enter time, and each uses the last
+// answer that it has.
+void answer_any(Call* call, int tag, uint32_t comm) {
     if (comm == 0) return;  // not known
     int left = kMostAnswered;
     for (Channel* channel = __atomic_load_n(&g_first_channel, __ATOMIC_ACQUIRE);
          channel != nullptr && left > 0; channel = channel->next) {
-        if (channel->remote != nullptr) continue;  // a letter does not say whom it lets wait
+        if (channel->remote != nullptr) continue;  // a piggyback message does not say who waits
         answer_waiting(call, {channel, kNoPeer, comm}, tag, 0);
         --left;
     }
@@ -144,17 +145,22 @@ void open_message_waits() {
 
 SendStamp stamp_message(Call* call, int dest, int tag, MPI_Comm comm, MPI_Datatype type, int count,
                         SendMode mode) {
-    const Link way = look_up(call, comm, dest);
-    if (way.channel == nullptr) return {};
+    const Link link = look_up(call, comm, dest);
+    if (link.channel == nullptr) return {};
     const uint64_t bytes = known_bytes(call->thread, type, count);
-    const bool dependence = is_collective(way.channel, mode, bytes);
-    if (!dependence) {
+    const bool may_wait = may_wait_for_receiver(link.channel, mode, bytes);
+    if (!may_wait) {
         leave_progress(call);
     } else if (!makes_no_progress(call)) {
-        log_late_progress(call);  // it waits, and takes what others sent meanwhile
+        log_late_progress(call);  // it waits, and copies other messages meanwhile
     }
-    return {
-        say(call, way, tag, mode, bytes), way.channel, way.peer, way.comm, bytes, mode, dependence};
+    return {write_stamp(call, link, tag, mode, bytes),
+            link.channel,
+            link.peer,
+            link.comm,
+            bytes,
+            mode,
+            may_wait};
 }
 
 void announce_entry(Call* call, int source, int tag, MPI_Comm comm, bool waits) {
@@ -165,31 +171,31 @@ void announce_entry(Call* call, int source, int tag, MPI_Comm comm, bool waits) 
     }
     if (source < 0) {
         if (g_process.preserve_order) {
-            g_call_order->say_waiting(call);
+            g_call_order->publish_waiting(call);
             begin_work(call, now_ticks());
         }
-        const CommDefinition* name = definition_of_comm(call->thread, comm);
-        meet_any(call, tag, name != nullptr ? name->name : 0);
+        const CommDefinition* definition = definition_of_comm(call->thread, comm);
+        answer_any(call, tag, definition != nullptr ? definition->short_id : 0);
         return;
     }
-    const Link way = look_up(call, comm, source);
-    if (way.channel == nullptr) return;
+    const Link link = look_up(call, comm, source);
+    if (link.channel == nullptr) return;
     if (g_process.preserve_order) {
-        g_call_order->say_receiving(call, way.peer, way.comm, tag, 0);
+        g_call_order->publish_receiving(call, link.peer, link.comm, tag, 0);
         begin_work(call, now_ticks());
     }
-    if (way.channel->remote == nullptr && !g_stream.is_on(way.channel)) {
-        call->ahead = next_entry(way.channel);
+    if (link.channel->remote == nullptr && !g_stream.is_on(link.channel)) {
+        call->ahead = next_entry(link.channel);
     }
-    answer_waiting(call, way, tag, 0);
+    answer_waiting(call, link, tag, 0);
 }
 
 bool classify_send(Call* call, const SendStamp& sent_stamp, uint64_t bytes, bool blocked) {
     if (sent_stamp.channel == nullptr) return false;
-    if (!had_to_meet(sent_stamp, bytes)) return true;
+    if (!waited_for_receiver(sent_stamp, bytes)) return true;
     const bool may_be_kept =
         sent_stamp.channel->remote == nullptr && !asks_in_entry(sent_stamp.mode, sent_stamp.bytes);
-    // That such a send found its receiver does not say that it had without being delayed.
+    // Such a send found its receiver, but perhaps only because the sender was delayed by overhead.
     const bool found =
         sent_stamp.channel->remote == nullptr && sent_stamp.announced.entry != nullptr;
     if (!blocked && !found) return true;
@@ -200,7 +206,7 @@ bool classify_send(Call* call, const SendStamp& sent_stamp, uint64_t bytes, bool
     Waiting waiting(call);
     add_stamp(&waiting, sent_stamp);
     const bool known = waiting.classify(call, blocked);
-    note_look(sent_stamp.channel, call);
+    note_lookup(sent_stamp.channel, call);
     if (may_be_kept && blocked && waiting.sync() == 0)
         learn_usual_send(sent_stamp.channel, call->ticks);
     return known;
@@ -208,7 +214,7 @@ bool classify_send(Call* call, const SendStamp& sent_stamp, uint64_t bytes, bool
 
 namespace {
 
-// One of a series whose entry was not looked at.
+// A message of a sampled stream whose entry was skipped.
 void classify_skipped(Call* call, uint32_t peer, bool* blocked) {
     uint64_t sync = 0;
     g_stream.pass(call->end_ticks, &call->ticks, &sync);
@@ -228,22 +234,22 @@ bool classify_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* s
                       bool* blocked) {
     if (!waits_are_open()) return false;
     if (source == MPI_PROC_NULL || status->MPI_SOURCE < 0) return true;
-    const Link way = lookup_link(call->thread, comm, status->MPI_SOURCE);
-    const StreamKind kind{way.channel, call->part, way.comm, status->MPI_TAG};
+    const Link link = lookup_link(call->thread, comm, status->MPI_SOURCE);
+    const StreamKind kind{link.channel, call->part, link.comm, status->MPI_TAG};
     const uint64_t bytes = bytes_of(status);
-    if (bytes <= g_eager_limits.node &&
+    if (bytes <= g_eager_limits.eager_limit_shm &&
         g_stream.may_go_on(kind, call->start_ticks, call->end_ticks) &&
-        skip_stamp(way.channel, way.comm, status->MPI_TAG)) {
-        classify_skipped(call, way.peer, blocked);
+        skip_stamp(link.channel, link.comm, status->MPI_TAG)) {
+        classify_skipped(call, link.peer, blocked);
         return true;
     }
     Waiting waiting(call);
-    if (way.channel == nullptr || way.channel->remote != nullptr || g_process.concurrent ||
-        g_process.preserve_order || bytes > g_eager_limits.node) {
-        add_received(&waiting, way, status->MPI_TAG, 0, bytes);
+    if (link.channel == nullptr || link.channel->remote != nullptr || g_process.concurrent ||
+        g_process.preserve_order || bytes > g_eager_limits.eager_limit_shm) {
+        add_received(&waiting, link, status->MPI_TAG, 0, bytes);
         return classify_received(call, &waiting, blocked);
     }
-    const MatchedStamp matched_stamp = hear_on(way, status->MPI_TAG, 0);
+    const MatchedStamp matched_stamp = take_stamp(link, status->MPI_TAG, 0);
     add_matched_stamp(&waiting, matched_stamp, bytes);
     waiting.add_skipped(g_stream.before(kind));
     const bool known = classify_received(call, &waiting, blocked);
@@ -286,13 +292,13 @@ bool classify_send_receive(Call* call, const SendStamp& sent_stamp, uint64_t sen
         add_received(&waiting, lookup_link(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG,
                      0, bytes_of(status));
     }
-    const bool dependence = sent_stamp.channel != nullptr && had_to_meet(sent_stamp, sent);
-    const bool found = dependence && sent_stamp.channel->remote == nullptr &&
-                       sent_stamp.announced.entry != nullptr;
-    const bool looks = dependence && (*blocked || (found && is_delayed(sent_stamp.channel, call)));
+    const bool may_wait = sent_stamp.channel != nullptr && waited_for_receiver(sent_stamp, sent);
+    const bool found =
+        may_wait && sent_stamp.channel->remote == nullptr && sent_stamp.announced.entry != nullptr;
+    const bool looks = may_wait && (*blocked || (found && is_delayed(sent_stamp.channel, call)));
     if (looks) add_stamp(&waiting, sent_stamp);
     const bool known = classify_received(call, &waiting, blocked);
-    if (looks) note_look(sent_stamp.channel, call);
+    if (looks) note_lookup(sent_stamp.channel, call);
     return known;
 }
 
@@ -300,24 +306,24 @@ bool classify_probe(Call* call, MPI_Comm comm, const MPI_Status* status, bool* b
     if (!waits_are_open()) return false;
     note_probed(call, comm, status);
     Waiting waiting(call);
-    const Link way = lookup_link(call->thread, comm, status->MPI_SOURCE);
-    if (way.channel != nullptr && way.channel->remote != nullptr) {
-        add_probed_remote(&waiting, way, status->MPI_TAG, bytes_of(status));
+    const Link link = lookup_link(call->thread, comm, status->MPI_SOURCE);
+    if (link.channel != nullptr && link.channel->remote != nullptr) {
+        add_probed_remote(&waiting, link, status->MPI_TAG, bytes_of(status));
         return classify_received(call, &waiting, blocked);
     }
     const ChannelEntry* entry =
-        way.channel != nullptr ? find_entry(way.channel, way.comm, status->MPI_TAG, 0) : nullptr;
+        link.channel != nullptr ? find_entry(link.channel, link.comm, status->MPI_TAG, 0) : nullptr;
     if (entry == nullptr) {
         waiting.add_unknown();
     } else {
-        if (is_guessing(way.channel)) waiting.add_guessed();
-        waiting.add_message(way.channel, way.peer, 0, entry->stamp);
+        if (is_guessing(link.channel)) waiting.add_guessed();
+        waiting.add_message(link.channel, link.peer, 0, entry->stamp);
     }
     return classify_received(call, &waiting, blocked);
 }
 
 MatchedStamp match_stamp(Call* call, MPI_Comm comm, const MPI_Status* status) {
-    return hear_on(lookup_link(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0);
+    return take_stamp(lookup_link(call->thread, comm, status->MPI_SOURCE), status->MPI_TAG, 0);
 }
 
 void add_matched_stamp(Waiting* waiting, const MatchedStamp& matched_stamp, uint64_t bytes) {
@@ -326,7 +332,7 @@ void add_matched_stamp(Waiting* waiting, const MatchedStamp& matched_stamp, uint
         return;
     }
     if (matched_stamp.guessed) waiting->add_guessed();
-    if (bytes > g_eager_limits.node) {
+    if (bytes > g_eager_limits.eager_limit_shm) {
         waiting->add_collective(WaitKind::kLateSender, matched_stamp.peer, matched_stamp.stamp);
     } else {
         waiting->add_message(matched_stamp.channel, matched_stamp.peer, bytes, matched_stamp.stamp);
@@ -334,17 +340,17 @@ void add_matched_stamp(Waiting* waiting, const MatchedStamp& matched_stamp, uint
 }
 
 void post_request(Call* call, Request* content, MPI_Comm comm, int source, int tag) {
-    const CommDefinition* name = definition_of_comm(call->thread, comm);
-    content->comm = name != nullptr && source != MPI_PROC_NULL ? name->name : 0;
+    const CommDefinition* definition = definition_of_comm(call->thread, comm);
+    content->comm = definition != nullptr && source != MPI_PROC_NULL ? definition->short_id : 0;
     content->tag = tag;
-    if (name == nullptr || source < 0 || content->persistent) return;
+    if (definition == nullptr || source < 0 || content->persistent) return;
     Channel* channel = channel_with(call->thread, content->peer);
     if (channel != nullptr) content->post_order = post_to(channel, content->comm, tag);
 }
 
 namespace {
 
-// The channel of a request that MPI_Start tells of; null: of this one it does not.
+// The channel of a request that MPI_Start is to stamp; null: none.
 Channel* channel_to_start(Thread* thread, const FoundRequest& found) {
     const Request& request = found.copy;
     if (found.entry == nullptr || !request.persistent || request.peer == kNoPeer) return nullptr;
@@ -354,22 +360,22 @@ Channel* channel_to_start(Thread* thread, const FoundRequest& found) {
 }  // namespace
 
 void stamp_start(Call* call, int count, const MPI_Request* requests) {
-    if (requests == nullptr) return;  // MPI refuses it
-    bool stays = true;
+    if (requests == nullptr) return;  // MPI rejects it
+    bool makes_no_progress_here = true;
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
         const Request& request = found.copy;
-        if (is_standing(found)) [[unlikely]] {
-            stamp_standing(call, request.standing);
-            stays = false;
+        if (is_persistent_collective(found)) [[unlikely]] {
+            stamp_persistent(call, request.persistent_collective);
+            makes_no_progress_here = false;
             continue;
         }
         if (found.entry == nullptr) skip_collective(reinterpret_cast<uintptr_t>(requests[i]));
         Channel* channel = channel_to_start(call->thread, found);
         if (channel == nullptr) continue;
         if (request.kind == kSendRequest) {
-            const Announced announced = say(call, {channel, request.peer, request.comm},
-                                            request.tag, request.mode, request.bytes);
+            const Announced announced = write_stamp(call, {channel, request.peer, request.comm},
+                                                    request.tag, request.mode, request.bytes);
             set_message(found, announced.entry, announced.number);
         } else if (request.kind == kReceiveRequest) {
             const uint32_t post_order = post_to(channel, request.comm, request.tag);
@@ -377,7 +383,7 @@ void stamp_start(Call* call, int count, const MPI_Request* requests) {
             answer_waiting(call, {channel, request.peer, request.comm}, request.tag, post_order);
         }
     }
-    if (stays) leave_progress(call);
+    if (makes_no_progress_here) leave_progress(call);
 }
 
 void withdraw_start(Call* call, int count, const MPI_Request* requests) {
@@ -385,8 +391,8 @@ void withdraw_start(Call* call, int count, const MPI_Request* requests) {
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(reinterpret_cast<uintptr_t>(requests[i]));
         const Request& request = found.copy;
-        if (is_standing(found)) {
-            withdraw_standing(request.standing);
+        if (is_persistent_collective(found)) {
+            withdraw_persistent(request.persistent_collective);
             continue;
         }
         Channel* channel = channel_to_start(call->thread, found);
@@ -394,7 +400,7 @@ void withdraw_start(Call* call, int count, const MPI_Request* requests) {
             withdraw_from(channel, {request.entry, request.number});
         } else if (found.entry != nullptr && request.persistent) {
             give_up_request(request);
-            // MPI does not say which of several it has started.
+            // MPI does not say which of several requests it has started.
             if (count > 1 && request.kind == kReceiveRequest) mark_receives_unsynchronised();
         }
     }
@@ -418,7 +424,7 @@ void announce_request_entry(Call* call, const Request& request) {
     }
     log_progress(call);
     if (request.peer == kNoPeer) {
-        meet_any(call, request.tag, request.comm);
+        answer_any(call, request.tag, request.comm);
         return;
     }
     if (request.post_order != 0) answer_posted(call, request);
@@ -449,7 +455,7 @@ void announce_matched_entry(Call* call, const Matched& matched, bool waits) {
         leave_progress(call);
     }
     if (g_process.preserve_order) {
-        g_call_order->say_waiting(call);
+        g_call_order->publish_waiting(call);
         begin_work(call, now_ticks());
     }
     answer_posted(call, matched.receive);
@@ -466,16 +472,16 @@ void add_sent(Waiting* waiting, const Request& request) {
     Channel* channel = g_channels[request.peer];
     const Announced announced{request.entry, request.number};
     if (channel->remote != nullptr) {
-        if (is_collective(channel, request.mode, request.bytes))
+        if (may_wait_for_receiver(channel, request.mode, request.bytes))
             add_sent_remote(waiting, channel, request.number, request.peer);
-    } else if (!is_collective(channel, request)) {
+    } else if (!may_wait_for_receiver(channel, request)) {
         return;
     } else if (asks_in_entry(request.mode, request.bytes)) {
-        add_asked(waiting, channel, announced, request.peer);
+        add_rendezvous_send(waiting, channel, announced, request.peer);
     } else if (announced.entry != nullptr) {
-        add_kept(waiting, channel, request.peer, sent_at(announced));
+        add_single_copy_send(waiting, channel, request.peer, sent_at(announced));
     } else {
-        waiting->add_unknown();  // there was no room to say when it was sent
+        waiting->add_unknown();  // its entry was dropped
     }
 }
 
@@ -490,8 +496,8 @@ void add_request_to(Waiting* waiting, const Request& request, uint32_t peer,
     if (request.kind == kCollectiveRequest) {
         if (!request.persistent) {
             add_collective_to(waiting, request);
-        } else if (request.standing != nullptr) {
-            add_collective_to(waiting, request.standing->started);
+        } else if (request.persistent_collective != nullptr) {
+            add_collective_to(waiting, request.persistent_collective->started);
         }
         return;
     }
@@ -530,20 +536,20 @@ void mark_receives_unsynchronised() {
 
 namespace {
 
-// A message that no call will wait for any more.
-void forget_received(const Link& way, int tag, uint32_t post_order) {
-    if (way.channel->remote == nullptr) {
-        hear_on(way, tag, post_order);
+// Removes the stamp of a message that no call will wait for any more.
+void forget_received(const Link& link, int tag, uint32_t post_order) {
+    if (link.channel->remote == nullptr) {
+        take_stamp(link, tag, post_order);
         return;
     }
-    const ChannelLock lock(way.channel);
+    const ChannelLock lock(link.channel);
     if (!lock.held()) return;
     EnterStamp stamp;
-    take_remote(way.channel->remote, way.comm, tag,
-                count_received(way.channel->remote, way.comm, tag, post_order), &stamp);
+    take_remote(link.channel->remote, link.comm, tag,
+                count_received(link.channel->remote, link.comm, tag, post_order), &stamp);
 }
 
-// A receive that nobody will ask about any more, and whose message has yet to come.
+// A freed receive whose message has yet to come.
 void leave_request(Channel* channel, const Request& request) {
     if (channel->remote == nullptr) {
         leave_posted(channel, request.post_order, request.comm, request.tag);
@@ -565,14 +571,14 @@ void free_request(Call* call, const MPI_Request* place) {
     const int result = g_mpi.Request_get_status(*place, &flag, &status);
     Channel* channel = nullptr;
     if (result == MPI_SUCCESS && flag != 0) {
-        const bool came = status._cancelled == 0 && status.MPI_SOURCE >= 0;
+        const bool has_message = status._cancelled == 0 && status.MPI_SOURCE >= 0;
         uint32_t peer = request.peer;
-        if (came && peer == kNoPeer) peer = peer_in(request.ranks, status.MPI_SOURCE);
-        if (came && request.comm != 0) channel = channel_with(call->thread, peer);
+        if (has_message && peer == kNoPeer) peer = peer_in(request.ranks, status.MPI_SOURCE);
+        if (has_message && request.comm != 0) channel = channel_with(call->thread, peer);
         if (channel != nullptr) {
-            const Link way{channel, peer, request.comm};
-            forget_received(way, status.MPI_TAG, request.post_order);
-        } else if (!came) {
+            const Link link{channel, peer, request.comm};
+            forget_received(link, status.MPI_TAG, request.post_order);
+        } else if (!has_message) {
             give_up_request(request);
         }
     } else {

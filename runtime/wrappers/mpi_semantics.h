@@ -17,18 +17,18 @@ namespace dwell {
 // MPI freed the handle, which may come back as another one.
 inline void end_comm(uintptr_t handle) {
     if (g_process.preserve_order) detach_deferred(&handle);
-    forget_name(handle);
+    forget_definition(handle);
     forget_comm(handle);
 }
 inline void end_window(uintptr_t handle) {
-    forget_name(handle);
+    forget_definition(handle);
     forget_windows();
 }
 inline void end_request(uintptr_t handle) {
     if (g_process.preserve_order) forget_deferred(handle);
     forget_request(handle);
     // A persistent collective was named also where it was not recorded.
-    if (waits_are_open() && find_name(handle) != nullptr) forget_name(handle);
+    if (waits_are_open() && find_definition(handle) != nullptr) forget_definition(handle);
 }
 inline void forget_types() {
     g_process.type_epoch.fetch_add(1, std::memory_order_relaxed);
@@ -38,7 +38,7 @@ inline void forget_types() {
 
 // MPI made a communicator that may reach another world: who is alone waits for that, unobserved.
 inline void note_world(MPI_Comm comm) {
-    if (meet_world(comm) && !waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
+    if (number_world(comm) && !waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
 }
 
 inline void record_plain(Call* call, int slot) { record_event(call, slot); }
@@ -50,7 +50,7 @@ inline void record_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, boo
                         const SendStamp& sent_stamp) {
     const bool sends = blocking && dest != MPI_PROC_NULL;
     const bool blocked = sends && !is_unblocked_receive(call, bytes);
-    if (sends && (blocked || sent_stamp.dependence) &&
+    if (sends && (blocked || sent_stamp.may_wait) &&
         !classify_send(call, sent_stamp, bytes, blocked) && blocked) {
         add_blocked(call, bytes);
     }
@@ -184,8 +184,8 @@ void choose_tests_first();
 void follow_request(Call* call, MPI_Request request, RequestKind kind, Dependence dependence);
 void follow_collective(Call* call, MPI_Request request, const EnteredCollective& collective,
                        const Depends& depends);
-void follow_standing(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
-                     const Depends& depends, uint64_t sent, uint64_t received);
+void follow_persistent(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
+                       const Depends& depends, uint64_t sent, uint64_t received);
 void follow_send(Call* call, MPI_Request request, const SendStamp& sent_stamp);
 void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, int tag);
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,

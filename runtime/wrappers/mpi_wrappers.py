@@ -217,11 +217,11 @@ def naming_lines(function, collective=False):
     if not made:
         return []
     if function.get("made_by") == "members":
-        name = "collective.hand_over" if collective else "name_made_by_members"
+        name = "collective.hand_over" if collective else "define_made_by_members"
         return [f"{name}({comm}, {made}, tag);"]
     if function.get("made_by") == "copy":
-        return [f"name_copied({comm}, {made});"]
-    return [f"name_made({comm}, {made});"]
+        return [f"define_copied({comm}, {made});"]
+    return [f"define_made({comm}, {made});"]
 
 
 def request_lines(function):
@@ -246,7 +246,7 @@ def request_lines(function):
     if get("persistent") == "collective":
         sent, received = moved_by(function)
         lines += place_lines(function)
-        lines.append(f"follow_standing(call, *request, MpiCall::k{function.name}, comm, "
+        lines.append(f"follow_persistent(call, *request, MpiCall::k{function.name}, comm, "
                      f"{depends(function)}, {sent}, {received});")
     elif get("persistent"):
         kind = {"send": "kSendRequest", "receive": "kReceiveRequest"}[get("persistent")]
@@ -323,7 +323,7 @@ def telling_lines(function):
 # Handles whose end is noticed also when the call itself is not recorded, as are collectives and
 # what they make.
 FORGETS = {"comm": "end_comm(ended);", "request": "end_request(ended);",
-           "win": "end_window(ended);", "file": "forget_name(ended);"}
+           "win": "end_window(ended);", "file": "forget_definition(ended);"}
 
 
 def user_code(function, how="in_user_code"):
@@ -338,7 +338,7 @@ def passed_lines(function, ended):
     call = f"passed_on(call, next)({arguments})"
     noticed = [FORGETS[function.get("ends")]] if ended else []
     if function.get("depends") in EPOCHS and function.has("group"):
-        noticed.insert(0, f"pass_epoch({epoch_arguments(function)});")
+        noticed.insert(0, f"skip_epoch({epoch_arguments(function)});")
     elif function.get("depends") and function.get("depends") not in (*EPOCHS, "members"):
         noticed.insert(0, f"skip_collective({collective_handle(function)});")
     noticed += naming_lines(function)
@@ -549,7 +549,7 @@ def body(function):
         lines += ["    start(call);", *("    " + line for line in before),
                   *(in_order(function) if name in ORDERED else
                     [f"    const int result = {made};"]),
-                  *(["    look_ahead(collective);"] if waits_at_once(function) else []),
+                  *(["    prefetch_slots(collective);"] if waits_at_once(function) else []),
                   "    stop(call);"]
     lines.append("    if (result == MPI_SUCCESS) [[likely]] {")
     lines += ["        " + line for line in success_lines(function)]

@@ -59,8 +59,8 @@ void record_brought(Call* call, const Request& request, const MPI_Status* status
 
 void end_request(const Before& before) {
     if (before.found.copy.persistent) {
-        if (is_standing(before.found)) [[unlikely]]
-            end_standing(before.found.copy.standing);
+        if (is_persistent_collective(before.found)) [[unlikely]]
+            end_persistent(before.found.copy.persistent_collective);
         set_active(before.found, false);
     } else {
         drop_request(before.found);
@@ -293,7 +293,7 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, M
     if (result == MPI_SUCCESS && flag == 0) {
         before.ready = before.handle == g_mpi.request_null;
         if (g_process.preserve_order) [[unlikely]]
-            say_request(call, before.found.copy);
+            publish_request(call, before.found.copy);
         result = next(request, used);
     }
     if (delivery != Delivery::kNone) [[unlikely]] {
@@ -349,7 +349,7 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
             blocked = true;
         }
         if (g_process.preserve_order) [[unlikely]]
-            say_waiting(call);
+            publish_waiting(call);
         result = next(count, requests, used);
     }
     if (g_process.preserve_order) [[unlikely]] {
@@ -396,7 +396,7 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
     if (result == MPI_SUCCESS && flag == 0 && !picked.known) {
         several.mark_all(false);
         if (g_process.preserve_order) [[unlikely]]
-            say_waiting(call);
+            publish_waiting(call);
         result = next(count, requests, index, used);
     }
     if (picked.in_order && result == MPI_SUCCESS && *index != MPI_UNDEFINED) [[unlikely]]
@@ -435,7 +435,7 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
     if (result == MPI_SUCCESS && blocked && !picked.known) {
         several.mark_all(false);
         if (g_process.preserve_order) [[unlikely]]
-            say_waiting(call);
+            publish_waiting(call);
         result = next(count, requests, completed, indices, used);
     }
     stop(call);

@@ -25,10 +25,11 @@ void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
 }
 
 // What a start of it sends and receives.
-void record_moved(Call* call, const Standing& standing) {
-    call->part->bytes_sent += standing.sent;
-    call->part->bytes_received += standing.received;
-    call->histogram->messages[size_bucket(later(standing.sent, standing.received))] += 1;
+void record_moved(Call* call, const PersistentCollective& persistent_collective) {
+    call->part->bytes_sent += persistent_collective.sent;
+    call->part->bytes_received += persistent_collective.received;
+    call->histogram->messages[size_bucket(
+        later(persistent_collective.sent, persistent_collective.received))] += 1;
 }
 
 Request active_request(RequestKind kind) {
@@ -65,15 +66,16 @@ void follow_collective(Call* call, MPI_Request request, const EnteredCollective&
     follow(call, as_handle(request), content);
 }
 
-void follow_standing(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
-                     const Depends& depends, uint64_t sent, uint64_t received) {
+void follow_persistent(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
+                       const Depends& depends, uint64_t sent, uint64_t received) {
     Request content = active_request(kCollectiveRequest);
     content.persistent = true;
     content.active = false;
-    content.standing = make_standing(call, comm, as_handle(request), number, depends);
-    if (content.standing != nullptr) {
-        content.standing->sent = sent;
-        content.standing->received = received;
+    content.persistent_collective =
+        make_persistent(call, comm, as_handle(request), number, depends);
+    if (content.persistent_collective != nullptr) {
+        content.persistent_collective->sent = sent;
+        content.persistent_collective->received = received;
     }
     follow(call, as_handle(request), content);
 }
@@ -81,7 +83,7 @@ void follow_standing(Call* call, MPI_Request request, MpiCall number, MPI_Comm c
 void follow_send(Call* call, MPI_Request request, const SendStamp& sent_stamp) {
     if (is_over(request, kSendRequest)) return;
     Request content = active_request(kSendRequest);
-    if (sent_stamp.dependence) {
+    if (sent_stamp.may_wait) {
         content.peer = sent_stamp.peer;
         content.entry = sent_stamp.announced.entry;
         content.number = sent_stamp.announced.number;
@@ -127,7 +129,7 @@ void record_start(Call* call, int count, const MPI_Request* requests) {
         set_active(found, true);
         if (g_process.preserve_order) [[unlikely]]
             note_started(requests[i]);
-        if (is_standing(found)) record_moved(call, *found.copy.standing);
+        if (is_persistent_collective(found)) record_moved(call, *found.copy.persistent_collective);
         if (found.copy.kind != kSendRequest || found.copy.peer == kNoPeer) continue;
         record_message(call, found.copy.peer, found.copy.bytes, 0, ticks);
     }

@@ -1,5 +1,5 @@
-// The rings that carry the times of messages: which entry a receive takes. Where it cannot be known
-// none may be taken; a wrong one would be a wrong time.
+// Rings of time stamps: which entry a receive takes. If it cannot be known, none may be taken,
+// because a wrong entry would give a wrong time.
 #include "runtime/exchange/channels.h"
 
 #include <sched.h>
@@ -42,10 +42,10 @@ TEST_F(Channels, TheWholeStampArrives) {
     EXPECT_EQ(stamp.path, 11u);
     EXPECT_EQ(stamp.root_cause_rank, 3u);
     EXPECT_EQ(stamp.root_cause_path, 22u);
-    EXPECT_EQ(stamp.debt, 33u);
+    EXPECT_EQ(stamp.delay_cost, 33u);
 }
 
-TEST_F(Channels, NothingThatWasNotSentIsTaken) {
+TEST_F(Channels, OnlySentMessagesAreTaken) {
     EXPECT_EQ(receive(5), 0u);
     send(1, 5);
     EXPECT_EQ(receive(6), 0u);
@@ -90,7 +90,7 @@ TEST_F(Channels, AnUnpostedReceiveComesAfterThosePosted) {
     EXPECT_EQ(receive(5, kWorld, posted), 1u);
 }
 
-TEST_F(Channels, ACancelledReceiveGivesUpItsTurn) {
+TEST_F(Channels, ACancelledReceiveLeavesThePostOrder) {
     const uint32_t cancelled = post(&b_, kWorld, 5);
     const uint32_t kept = post(&b_, kWorld, 5);
     unpost(&b_, cancelled);
@@ -100,14 +100,14 @@ TEST_F(Channels, ACancelledReceiveGivesUpItsTurn) {
 }
 
 TEST_F(Channels, AReceiveOfAnyTagTakesTheFirstMessageThatComes) {
-    // The first posted takes message 1, whatever its tag: so the second one has message 2.
+    // The first posted receive takes message 1, whatever its tag, so the second one gets message 2.
     const uint32_t any = post(&b_, kWorld, MPI_ANY_TAG);
     const uint32_t named = post(&b_, kWorld, 5);
     send(1, 9);
     send(2, 5);
     EXPECT_EQ(receive(5, kWorld, named), 2u);
     EXPECT_EQ(receive(9, kWorld, any), 1u);
-    // And here message 3.
+    // Here the second one gets message 4.
     const uint32_t any2 = post(&b_, kWorld, MPI_ANY_TAG);
     const uint32_t named2 = post(&b_, kWorld, 5);
     send(3, 5);
@@ -140,11 +140,11 @@ TEST_F(Channels, AnAnswerReachesTheSenderThatAskedForIt) {
     EXPECT_EQ(answered.at.real, 5000u);
     EXPECT_EQ(answered.at.virt, 5000u - (3u << kLostShift));
     EXPECT_EQ(answered.path, 44u);
-    answer(&b_, entry, {{6000, 6000}, 45, kNoPeer, 0, 0});  // a later one replaces it
+    answer(&b_, entry, {{6000, 6000}, 45, kNoPeer, 0, 0});  // a later answer replaces it
     ASSERT_TRUE(answer_of(&a_, asks, &answered));
     EXPECT_EQ(answered.at.real, 6000u);
     EXPECT_FALSE(answer_of(&a_, plain, &answered));
-    // Also when it is taken, until its place is used again.
+    // Also after the entry is taken, until its place is reused.
     EXPECT_EQ(receive(6), 2u);
     EXPECT_TRUE(answer_of(&a_, asks, &answered));
     EXPECT_EQ(receive(5), 1u);
@@ -155,7 +155,7 @@ TEST_F(Channels, AnAnswerReachesTheSenderThatAskedForIt) {
     EXPECT_FALSE(answer_of(&a_, asks, &answered));
 }
 
-// Of a message that was taken in another call a later one may answer when its sender looks.
+// A message that was taken in another call may be answered by a later one while its sender reads.
 TEST_F(Channels, AnswersAreWholeWhileOthersReplaceThem) {
     const Announced asks = send(1, 5, kWorld, true);
     ChannelEntry* entry = find_entry(&b_, kWorld, 5, 0);
@@ -190,8 +190,8 @@ TEST_F(Channels, AnswersAreWholeWhileOthersReplaceThem) {
     EXPECT_EQ(torn, 0);
 }
 
-// More than 32 bits of units hold, and 30 s more by the time that the answer is looked at.
-TEST_F(Channels, AnswersTellVirtualTimeHoweverMuchWasLost) {
+// More lost time than 32 bits of units hold, and 30 s more when the answer is read.
+TEST_F(Channels, AnswersHoldVirtualTimeHoweverMuchWasLost) {
     constexpr uint64_t kReal = uint64_t{1} << 60;
     constexpr uint64_t kMore = uint64_t{90'000'000'000} >> kLostShift;
     for (int bits = 30; bits < 48; ++bits) {
@@ -199,9 +199,9 @@ TEST_F(Channels, AnswersTellVirtualTimeHoweverMuchWasLost) {
         const uint64_t lost = (uint64_t{1} << bits) - 5;
         const Announced asks[] = {send(1, 5, kWorld, true), send(2, 6, kWorld, true)};
         for (uint64_t k = 0; k < 2; ++k) {
-            const EnterStamp came{
+            const EnterStamp stamp{
                 {kReal + k, kReal + k - ((lost + k * kMore) << kLostShift)}, 44, kNoPeer, 0, 0};
-            answer(&b_, find_entry(&b_, kWorld, 5 + static_cast<int>(k), 0), came);
+            answer(&b_, find_entry(&b_, kWorld, 5 + static_cast<int>(k), 0), stamp);
         }
         for (uint64_t k = 0; k < 2; ++k) {
             EnterStamp answered{};
@@ -243,7 +243,7 @@ TEST_F(Channels, AFullRingDropsAndCounts) {
     EXPECT_EQ(rings_[0].dropped, 10u);
 }
 
-TEST_F(Channels, WhatFollowsDroppedEntriesIsNotTakenForThem) {
+TEST_F(Channels, EntriesAfterDroppedOnesAreNotTakenForThem) {
     uint32_t id = 0;
     std::deque<uint32_t> under_way;
     for (int round = 0; round < 50; ++round) {
@@ -251,7 +251,7 @@ TEST_F(Channels, WhatFollowsDroppedEntriesIsNotTakenForThem) {
             send(++id, 5);
             under_way.push_back(id);
         }
-        // Never empty: some stay for the next round.
+        // Some messages stay for the next round.
         const size_t left = round % 2 == 0 ? 7 : 0;
         while (under_way.size() > left) {
             const uint32_t got = receive(5);
@@ -268,8 +268,8 @@ TEST_F(Channels, WhatFollowsDroppedEntriesIsNotTakenForThem) {
     }
 }
 
-// A message that is not received for long, as one that tells workers to stop: the others' entries
-// stay right, or are not taken.
+// A message that stays unreceived for long, such as the order to stop: other entries are taken
+// rightly or not at all.
 TEST_F(Channels, AMessageThatStaysUnreceivedDoesNotShiftTheOthers) {
     uint32_t id = 0;
     send(++id, 99);
@@ -283,10 +283,10 @@ TEST_F(Channels, AMessageThatStaysUnreceivedDoesNotShiftTheOthers) {
         }
     }
     EXPECT_GT(known, 900);
-    EXPECT_LE(receive(99), 1u);  // 0 when it was given up
+    EXPECT_LE(receive(99), 1u);  // 0: given up
 }
 
-TEST_F(Channels, SoDoManyThatStayUnreceived) {
+TEST_F(Channels, ManyUnreceivedMessagesDoNotShiftTheOthers) {
     uint32_t id = 0;
     int known = 0;
     for (int stays = 0; stays < 50; ++stays) {
@@ -308,7 +308,7 @@ TEST_F(Channels, SoDoManyThatStayUnreceived) {
 }
 
 TEST_F(Channels, NumbersWrapAround) {
-    // Just before the end of 32 bits on both sides, with messages under way at the border.
+    // Just before 32 bits overflow on both sides, with messages under way.
     const uint32_t start = 0xffffffffu - 100;
     a_.sent = start & 0x3fffffffu;
     b_.received = start & 0x3fffffffu;
@@ -335,7 +335,7 @@ TEST_F(Channels, DroppedEntriesAreForgottenHoweverLongAgo) {
     for (uint32_t id = 1; id <= kRingEntries + 5; ++id) receive(5);
     send(50, 5);
     EXPECT_EQ(receive(5), 50u);
-    // Half of all orders later, out of order.
+    // Half of all order numbers later, out of order.
     a_.sent += 0x20000001u;
     b_.received += 0x20000001u;
     for (uint32_t round = 0; round < 20; ++round) {
@@ -346,14 +346,14 @@ TEST_F(Channels, DroppedEntriesAreForgottenHoweverLongAgo) {
     }
 }
 
-TEST_F(Channels, AfterAPauseTheChannelFallsIntoStepAgain) {
+TEST_F(Channels, AfterAPauseTheChannelIsInStepAgain) {
     for (uint32_t id = 1; id <= 10; ++id) {
         send(id, 5);
         if (id <= 5) {
             EXPECT_EQ(receive(5), id);
         }
     }
-    // While recording is off here the five are received; the sender, not paused, says more.
+    // Five messages are received during the receiver's pause; the sender, not paused, sends more.
     send(11, 5, kWorld, false, 5000);
     live_.paused_ticks += 3000;
     live_.resumed_ticks = 8000;
@@ -368,13 +368,13 @@ TEST_F(Channels, AfterAPauseTheChannelFallsIntoStepAgain) {
     }
 }
 
-// Two messages after the pause, both there when the first is received: the second waits for its
-// receiver, which must find it.
-TEST_F(Channels, WhatWasSentAfterAPauseIsAnswered) {
+// Two messages sent after the pause are there when the first is received. The second one's sender
+// waits for its receiver, which must find it.
+TEST_F(Channels, MessagesSentAfterAPauseAreAnswered) {
     g_process.concurrent = false;
     send(1, 5);
     EXPECT_EQ(receive(5), 1u);
-    send(2, 6, kWorld, true, 5000);  // received in the pause
+    send(2, 6, kWorld, true, 5000);  // received during the pause
     live_.paused_ticks += 3000;
     live_.resumed_ticks = 8000;
     send(3, 5, kWorld, false, 9000);
@@ -389,8 +389,8 @@ TEST_F(Channels, WhatWasSentAfterAPauseIsAnswered) {
     EXPECT_FALSE(guessed_);
 }
 
-// A receive that was pending when the pause began may have got the second of them.
-TEST_F(Channels, WhatAPendingReceiveMayHaveTakenInAPauseIsGivenUp) {
+// A receive pending at the start of the pause may have taken the second message.
+TEST_F(Channels, EntriesForReceivesPendingInAPauseAreGivenUp) {
     g_process.concurrent = false;
     send(1, 5);
     EXPECT_EQ(receive(5), 1u);
@@ -403,8 +403,8 @@ TEST_F(Channels, WhatAPendingReceiveMayHaveTakenInAPauseIsGivenUp) {
     EXPECT_EQ(receive(6), 0u);
 }
 
-TEST_F(Channels, WhereAReceiveMayNotHaveBeenSeenNoneTakesAnOlderEntry) {
-    send(1, 5);  // received, perhaps, as are the others
+TEST_F(Channels, AfterAnUnseenReceiveNoOlderEntryIsTaken) {
+    send(1, 5);  // perhaps received, as are the others
     send(2, 5);
     send(3, 6);
     mark_unsynchronised();
@@ -419,8 +419,8 @@ TEST_F(Channels, WhereAReceiveMayNotHaveBeenSeenNoneTakesAnOlderEntry) {
     }
 }
 
-TEST_F(Channels, SoItIsWithAFullRing) {
-    for (uint32_t id = 1; id <= 100; ++id) send(id, 5);  // all received without being seen
+TEST_F(Channels, AfterUnseenReceivesOfAFullRingNoOlderEntryIsTaken) {
+    for (uint32_t id = 1; id <= 100; ++id) send(id, 5);  // all received unseen
     mark_unsynchronised();
     send(101, 5);
     EXPECT_EQ(receive(5), 0u);  // dropped
@@ -440,7 +440,7 @@ TEST_F(Channels, AFreedReceiveTakesItsMessage) {
         EXPECT_FALSE(guessed_);
     }
     EXPECT_EQ(rings_[0].dropped, 0u);
-    // Also one whose message was dropped.
+    // Also if its message was dropped.
     for (uint32_t id = 1; id <= 40; ++id) send(id, 6);
     leave_posted(&b_, post(&b_, kWorld, 7), kWorld, 7);
     send(41, 7);
@@ -451,8 +451,8 @@ TEST_F(Channels, AFreedReceiveTakesItsMessage) {
     }
 }
 
-// More kinds of messages than are told apart when they have no entries.
-TEST_F(Channels, OneThatHasAnEntryIsNotTakenForOneOfManyKindsThatHaveNone) {
+// More kinds of dropped messages than a dropped run distinguishes.
+TEST_F(Channels, ManyKindsOfDroppedMessagesLeaveLaterEntriesRight) {
     for (int tag = 0; tag < 500; ++tag) send(1, tag);
     for (int tag = 500; tag-- > 0;) receive(tag);
     for (uint32_t id = 10; id < 100; ++id) {
@@ -461,7 +461,7 @@ TEST_F(Channels, OneThatHasAnEntryIsNotTakenForOneOfManyKindsThatHaveNone) {
     }
 }
 
-// Two processes at random paces: what one writes the other one finds whole.
+// Two processes at random paces: each reads whole entries.
 TEST_F(Channels, TwoProcesses) {
     constexpr uint32_t kMessages = 200'000;
     auto* sent = static_cast<std::atomic<uint32_t>*>(
@@ -473,10 +473,10 @@ TEST_F(Channels, TwoProcesses) {
     if (child == 0) {
         std::mt19937_64 random(1);
         for (uint32_t id = 1; id <= kMessages; ++id) {
-            // Now and then so far ahead that the ring is full.
-            const uint32_t received_early =
+            // Sometimes the sender is so far ahead that the ring is full.
+            const uint32_t ahead =
                 id / 1000 % 10 == 0 ? 50 : 1 + static_cast<uint32_t>(random() % 20);
-            while (id - received->load(std::memory_order_acquire) > received_early) sched_yield();
+            while (id - received->load(std::memory_order_acquire) > ahead) sched_yield();
             announce(&a_,
                      {{id, uint64_t{id} * 3},
                       id,
@@ -498,7 +498,7 @@ TEST_F(Channels, TwoProcesses) {
             ++known;
             good = stamp.path == id && stamp.at.real == id && stamp.at.virt == uint64_t{id} * 3 &&
                    stamp.root_cause_rank == id * 5 && stamp.root_cause_path == id * 7 &&
-                   stamp.debt == static_cast<uint16_t>(id * 11) &&
+                   stamp.delay_cost == static_cast<uint16_t>(id * 11) &&
                    stamp.work == static_cast<uint16_t>(id * 13);
             EXPECT_TRUE(good) << "message " << id << " got the entry of " << stamp.path;
         }
@@ -513,9 +513,9 @@ TEST_F(Channels, TwoProcesses) {
     munmap(sent, 4096);
 }
 
-// One message in kFenceEvery has a fence, and tells by an eighth of what it waited what the others
-// wait for their entries. Here no fence waits as long as one is said to cost without waiting.
-TEST_F(ChannelPair, WhatAnEntryWaitsForIsTakenFromTheFencedOnes) {
+// One message in kFenceEvery has a fence, whose delay enters the average for the others with weight
+// 1/8. Here every fence is faster than its assumed cost.
+TEST_F(ChannelPair, DrainTimeIsTheAverageOfFencedWrites) {
     const uint64_t fence_cost_ticks = g_process.fence_cost_ticks;
     g_process.fence_cost_ticks = UINT64_MAX;
     a_.drain_ticks = 8'000'000;

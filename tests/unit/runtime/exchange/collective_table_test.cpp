@@ -1,5 +1,5 @@
-// Boards (runtime/exchange/collective_table.h): members of one process stand for processes, and
-// real ones for races.
+// Tables of collective instances (runtime/exchange/collective_table.h): members within one process
+// stand for processes; real processes test races.
 #include "runtime/exchange/collective_table.h"
 
 #include <sched.h>
@@ -18,7 +18,7 @@ class CollectiveTables : public Records {
         Records::SetUp();
         strcpy(g_process.record_dir, directory_.c_str());
         for (int rank = 1; rank < kRanks; ++rank) make_file("rank." + std::to_string(rank));
-        // One exchange for all tests of the process.
+        // All tests of the process share one exchange.
         static bool opened = open_exchange(kRanks);
         if (!opened) GTEST_SKIP() << "no invariant TSC";
         unlink_exchange();
@@ -36,16 +36,16 @@ class CollectiveTables : public Records {
     }
 
     static CommDefinition member(uint64_t id, int rank) {
-        CommDefinition name{};
-        name.id = id;
-        name.size = kRanks;
-        name.members = kRanks;
-        name.rank = rank;
-        return name;
+        CommDefinition definition{};
+        definition.id = id;
+        definition.size = kRanks;
+        definition.members = kRanks;
+        definition.rank = rank;
+        return definition;
     }
-    static CollectiveTable* join(CommDefinition* name) {
-        g_process.header->rank = 10 + name->rank;
-        return table_of(t_thread, name);
+    static CollectiveTable* join(CommDefinition* definition) {
+        g_process.header->rank = 10 + definition->rank;
+        return table_of(t_thread, definition);
     }
     static EnterStamp make_stamp(uint64_t real) {
         return {{real, real - 1},
@@ -60,7 +60,7 @@ class CollectiveTables : public Records {
                stamp.path == static_cast<uint32_t>(real + 2) &&
                stamp.root_cause_rank == static_cast<uint32_t>(real + 3) &&
                stamp.root_cause_path == static_cast<uint32_t>(real + 4) &&
-               stamp.debt == static_cast<uint16_t>(real + 5) &&
+               stamp.delay_cost == static_cast<uint16_t>(real + 5) &&
                stamp.work == static_cast<uint16_t>(real + 6);
     }
 
@@ -87,8 +87,8 @@ TEST_F(CollectiveTables, MembersShareOneTable) {
 }
 
 TEST_F(CollectiveTables, SlotsHoldOneCollective) {
-    CommDefinition name = member(110, 0);
-    CollectiveTable* table = join(&name);
+    CommDefinition definition = member(110, 0);
+    CollectiveTable* table = join(&definition);
     InstanceSlot* slot = slot_at(table, 5 % kGenerations, table->own);
     EnterStamp stamp;
     EXPECT_EQ(read_slot(slot, 5, kCall, &stamp), SlotState::kNothingYet);
@@ -108,8 +108,8 @@ TEST_F(CollectiveTables, SlotsHoldOneCollective) {
 }
 
 TEST_F(CollectiveTables, SlotsOfAllRowsLieApart) {
-    CommDefinition name = member(115, 0);
-    CollectiveTable* table = join(&name);
+    CommDefinition definition = member(115, 0);
+    CollectiveTable* table = join(&definition);
     std::vector<const InstanceSlot*> seen;
     for (uint32_t place = 0; place < table->shared->capacity; ++place) {
         for (uint32_t row = 0; row < kTableRows; ++row) {
@@ -135,7 +135,7 @@ TEST_F(CollectiveTables, TheLastMemberGivesItBack) {
     const uint32_t page = a->page;
     write_slot(slot_at(a, 1, a->own), 1, kCall, make_stamp(1000));
     release_table(a);
-    // The one that stays still reads what the other one said.
+    // The remaining member still reads the other one's stamp.
     EnterStamp stamp;
     EXPECT_EQ(read_slot(slot_at(b, 1, 0), 1, kCall, &stamp), SlotState::kThis);
     CommDefinition other = member(121, 0);
@@ -147,7 +147,7 @@ TEST_F(CollectiveTables, TheLastMemberGivesItBack) {
     ASSERT_EQ(d->page, page);
     EXPECT_EQ(places_of(d), 1u);
     EXPECT_EQ(read_slot(slot_at(d, 1, d->own), 1, kCall, &stamp), SlotState::kNothingYet);
-    // One that comes when its board is gone gets another one.
+    // A member that comes after its table is gone gets another one.
     CommDefinition late = member(120, 2);
     CollectiveTable* e = join(&late);
     EXPECT_NE(e->page, page);
@@ -156,8 +156,8 @@ TEST_F(CollectiveTables, TheLastMemberGivesItBack) {
 }
 
 TEST_F(CollectiveTables, RequestsKeepThem) {
-    CommDefinition name = member(130, 0);
-    CollectiveTable* table = join(&name);
+    CommDefinition definition = member(130, 0);
+    CollectiveTable* table = join(&definition);
     hold_table(table);
     release_table(table);
     CommDefinition other = member(130, 1);
@@ -177,8 +177,8 @@ TEST_F(CollectiveTables, MillionsComeAndGo) {
     const uint32_t page = table->page;
     release_table(table);
     for (uint64_t id = 1000; id < 101'000; ++id) {
-        CommDefinition name = member(id, 0);
-        table = join(&name);
+        CommDefinition definition = member(id, 0);
+        table = join(&definition);
         ASSERT_NE(table, nullptr);
         ASSERT_EQ(table->page, page);
         release_table(table);
@@ -196,8 +196,8 @@ TEST_F(CollectiveTables, NoPlaceLeft) {
 }
 
 TEST_F(CollectiveTables, ReadersSeeWholeStamps) {
-    CommDefinition name = member(160, 0);
-    CollectiveTable* table = join(&name);
+    CommDefinition definition = member(160, 0);
+    CollectiveTable* table = join(&definition);
     InstanceSlot* slot = slot_at(table, 0, table->own);
     std::atomic<uint32_t> last{0};
     std::atomic<uint32_t> whole{0};
@@ -206,7 +206,7 @@ TEST_F(CollectiveTables, ReadersSeeWholeStamps) {
         for (uint32_t i = 1; i <= kWrites; ++i) {
             write_slot(slot, i, kCall, make_stamp(i * 1000));
             last.store(i, std::memory_order_release);
-            // Both must have been at it, however busy the machine is.
+            // Both must have run, however busy the machine is.
             const uint32_t before = whole.load();
             while (i % (kWrites / 8) == kWrites / 16 && whole.load() == before) sched_yield();
             for (uint32_t k = 0; k < i % 32; ++k) __builtin_ia32_pause();
@@ -229,8 +229,8 @@ TEST_F(CollectiveTables, ReadersSeeWholeStamps) {
     release_table(table);
 }
 
-// Processes that join, write, read and leave the same boards in the same order, each at its own
-// pace: nobody ever reads anything that was written about another one.
+// Processes join, write, read and leave the same tables in the same order, each at its own pace:
+// nobody reads a stamp of another table.
 TEST_F(CollectiveTables, ProcessesNeverReadAnothersTable) {
     constexpr uint64_t kIds = 20'000;
     std::vector<pid_t> children;
@@ -243,8 +243,8 @@ TEST_F(CollectiveTables, ProcessesNeverReadAnothersTable) {
         }
         uint32_t random = 12345 + static_cast<uint32_t>(rank);
         for (uint64_t id = 1'000'000; id < 1'000'000 + kIds; ++id) {
-            CommDefinition name = member(id, rank);
-            const CollectiveTable* table = join(&name);
+            CommDefinition definition = member(id, rank);
+            const CollectiveTable* table = join(&definition);
             if (table == nullptr) _exit(2);
             write_slot(slot_at(table, 1, table->own), 1, kCall, make_stamp(id));
             random = random * 1664525 + 1013904223;
@@ -256,7 +256,7 @@ TEST_F(CollectiveTables, ProcessesNeverReadAnothersTable) {
                 if (found == SlotState::kThis && !is_stamp(stamp, id)) _exit(4);
                 if (place == table->own && found != SlotState::kThis) _exit(5);
             }
-            release_table(name.table);
+            release_table(definition.table);
         }
         _exit(0);
     }
@@ -268,8 +268,7 @@ TEST_F(CollectiveTables, ProcessesNeverReadAnothersTable) {
     }
 }
 
-// Pairs of ranks that all talk to each other get pages up to a limit, and boards have room beyond
-// it.
+// Pages for pairs of ranks are limited, and tables have room beyond that limit.
 TEST_F(CollectiveTables, PagesOfPairsAreBounded) {
     const auto key = [](uint64_t number) { return (number + 1) * 0x9e3779b97f4a7c15ull; };
     constexpr uint64_t kMost = uint64_t{kRanks} * kPagesForRank;
@@ -281,8 +280,8 @@ TEST_F(CollectiveTables, PagesOfPairsAreBounded) {
     }
     EXPECT_EQ(find_or_make_pair(key(0)), first);
     EXPECT_NE(find_or_make_pages(key(20 * kMost), 1), nullptr);
-    CommDefinition name = member(77, 0);
-    EXPECT_NE(join(&name), nullptr);
+    CommDefinition definition = member(77, 0);
+    EXPECT_NE(join(&definition), nullptr);
 }
 
 }  // namespace dwell

@@ -1,5 +1,4 @@
-// More receives from one rank at a time than turns are kept for, and freed ones
-// (posted_receives.h).
+// More posted receives from one rank than kPosted, and freed ones (posted_receives.h).
 #include "runtime/exchange/posted_receives.h"
 
 #include <vector>
@@ -25,7 +24,7 @@ class ManyReceives : public ChannelPair {
     std::vector<uint32_t> tickets_;
 };
 
-TEST_F(ManyReceives, InTheOrderOfPostingAreAllKnown) {
+TEST_F(ManyReceives, InPostOrderAllAreKnown) {
     post_many(70, 5);
     for (uint32_t i = 0; i < 200; ++i) {
         send(i + 1, 5);
@@ -35,7 +34,7 @@ TEST_F(ManyReceives, InTheOrderOfPostingAreAllKnown) {
     }
 }
 
-TEST_F(ManyReceives, OneWithoutAPlaceIsNotOvertakenByALaterOne) {
+TEST_F(ManyReceives, AnOverflowReceiveIsNotOvertakenByALaterOne) {
     post_many(30, 5);
     send_many(1, 31, 5);
     EXPECT_EQ(receive(5, kWorld, tickets_[0]), 1u);
@@ -44,7 +43,7 @@ TEST_F(ManyReceives, OneWithoutAPlaceIsNotOvertakenByALaterOne) {
     EXPECT_TRUE(guessed_);
 }
 
-TEST_F(ManyReceives, WithoutAPlaceInAnotherOrderAreGuessedAndNoneIsTooOld) {
+TEST_F(ManyReceives, OverflowReceivesOutOfOrderAreGuessedAndNeverTooOld) {
     post_many(30, 5);
     send_many(1, 30, 5);
     for (uint32_t id = 30; id > kPosted; --id) {
@@ -60,7 +59,7 @@ TEST_F(ManyReceives, WithoutAPlaceInAnotherOrderAreGuessedAndNoneIsTooOld) {
     EXPECT_FALSE(guessed_);
 }
 
-TEST_F(ManyReceives, OneThatIsCancelledHasNoTurn) {
+TEST_F(ManyReceives, ACancelledOneLeavesThePostOrder) {
     post_many(kPosted + 1, 5);
     unpost(&b_, tickets_[kPosted]);
     send_many(1, kPosted + 1, 5);
@@ -68,30 +67,30 @@ TEST_F(ManyReceives, OneThatIsCancelledHasNoTurn) {
     EXPECT_FALSE(guessed_);
 }
 
-TEST_F(ManyReceives, FreedOnesOfOneKindTakeTheirMessagesHoweverLate) {
+TEST_F(ManyReceives, FreedOnesTakeTheirMessagesHoweverLate) {
     free_many(100, 5);
     send(1, 6);
     EXPECT_EQ(receive(6), 1u);
     EXPECT_FALSE(guessed_);
     for (uint32_t id = 1000; id < 1100; id += 10) {
         send_many(id, 10, 5);
-        EXPECT_EQ(receive(7), 0u);  // takes what has come for those that were freed
+        EXPECT_EQ(receive(7), 0u);  // takes the entries of the freed ones
     }
     send(2, 5);
     EXPECT_EQ(receive(5), 2u);
     EXPECT_FALSE(guessed_);
 }
 
-TEST_F(ManyReceives, OneThatIsAboutToWaitMakesRoomForItsEntry) {
+TEST_F(ManyReceives, AWaitingReceiveMakesRoomForItsEntry) {
     free_many(100, 5);
-    send_many(1, 100, 5);  // the ring is full of what came for those
+    send_many(1, 100, 5);  // the ring is full of entries for freed receives
     take_for_detached(&b_);
     EXPECT_NE(send(101, 5).entry, nullptr);
     EXPECT_EQ(receive(5), 101u);
     EXPECT_FALSE(guessed_);
 }
 
-TEST_F(ManyReceives, FreedBeforeOneThatIsPendingTakeTheFirstMessages) {
+TEST_F(ManyReceives, FreedBeforeAPendingOneTakeTheFirstMessages) {
     free_many(10, 5);
     post_many(1, 5);
     free_many(10, 5);
@@ -102,7 +101,7 @@ TEST_F(ManyReceives, FreedBeforeOneThatIsPendingTakeTheFirstMessages) {
     EXPECT_FALSE(guessed_);
 }
 
-TEST_F(ManyReceives, WhileSomeWithoutAPlaceAreFreedNoneIsTooOld) {
+TEST_F(ManyReceives, WithFreedOverflowReceivesNoEntryIsTooOld) {
     for (int tag = 0; tag < kPosted; ++tag) post_many(1, 100 + tag);
     post_many(2, 5);
     leave_posted(&b_, tickets_[kPosted], kWorld, 5);
@@ -112,10 +111,10 @@ TEST_F(ManyReceives, WhileSomeWithoutAPlaceAreFreedNoneIsTooOld) {
         EXPECT_EQ(receive(6), 10 + round);
         EXPECT_TRUE(guessed_);
     }
-    send_many(1, 3, 5);  // two of them to those that were freed
+    send_many(1, 3, 5);  // two of them for freed receives
     EXPECT_EQ(receive(5), 3u);
     EXPECT_TRUE(guessed_);
-    // Those with a place come before.
+    // Receives in `posted` come first.
     for (uint32_t i = 0; i < kPosted; ++i) {
         send(100 + i, 100 + static_cast<int>(i));
         EXPECT_EQ(receive(100 + static_cast<int>(i), kWorld, tickets_[i]), 100 + i);
@@ -123,12 +122,12 @@ TEST_F(ManyReceives, WhileSomeWithoutAPlaceAreFreedNoneIsTooOld) {
     }
 }
 
-TEST_F(ManyReceives, OneOfAnySourceThatWasFreedMayTakeALateMessage) {
+TEST_F(ManyReceives, AFreedOneOfAnySourceMayTakeALateMessage) {
     leave_posted_anywhere();
     send(1, 6);
     EXPECT_EQ(receive(6), 1u);
     EXPECT_TRUE(guessed_);
-    send(2, 5);  // that one's
+    send(2, 5);  // taken by the freed one
     send(3, 5);
     EXPECT_EQ(receive(5), 3u);
     EXPECT_TRUE(guessed_);

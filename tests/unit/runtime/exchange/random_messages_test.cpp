@@ -1,4 +1,4 @@
-// Random sends and receives against a model of MPI's matching (channels.h).
+// Random sends and receives, compared with a model of MPI's matching (channels.h).
 #include <algorithm>
 #include <deque>
 #include <random>
@@ -48,7 +48,7 @@ struct Model {
         }
         posted.push_back(receive);
     }
-    // How many messages were sent after the oldest that is not complete.
+    // How many messages were sent after the oldest incomplete one.
     uint32_t oldest(uint32_t last) const {
         uint32_t least = last;
         if (!unexpected.empty()) least = std::min(least, unexpected.front().id);
@@ -57,7 +57,7 @@ struct Model {
         }
         return last - least;
     }
-    // One that has its message, and is no longer posted then.
+    // Removes and returns a matched receive.
     Receive complete_one(uint64_t random) {
         size_t which = random % posted.size();
         while (posted[which].matched.id == 0) which = (which + 1) % posted.size();
@@ -72,18 +72,18 @@ struct Model {
     }
 };
 
-// One course of messages.
+// One random sequence of messages.
 struct Course {
     uint64_t seed;
     std::mt19937_64 random{seed};
     Model model{};
     uint32_t id = 0;  // of the last message
-    int known = 0;    // receives that had their own entry
+    int known = 0;    // receives that got their own entry
 };
 
 class RandomMessages : public ChannelPair {
   protected:
-    // `take_step` 5000 times in each of 200 courses, and check() at the end of each.
+    // Runs `take_step` 5000 times in each of 200 sequences, and check() after each.
     template <typename Step, typename Check>
     void take_courses(Step take_step, Check check) {
         for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -97,7 +97,7 @@ class RandomMessages : public ChannelPair {
         }
     }
 
-    // At most so many messages are not yet complete, and none gets much older than others.
+    // Limits the number and the age of incomplete messages.
     void run(uint64_t seed, size_t most_open, uint32_t oldest, bool all_known) {
         std::mt19937_64 random(seed);
         Model model;
@@ -145,7 +145,7 @@ TEST_F(RandomMessages, AreAllKnownWhileTheRingHasRoom) {
     }
 }
 
-// A gap tells two kinds of messages apart.
+// A dropped run distinguishes two kinds of messages.
 TEST_F(RandomMessages, AreNeverTakenForOthersWhenItHasNone) {
     for (uint64_t seed = 1; seed <= 50; ++seed) {
         start_anew();
@@ -154,9 +154,9 @@ TEST_F(RandomMessages, AreNeverTakenForOthersWhenItHasNone) {
     }
 }
 
-// More receives at a time than have places, some of which are freed: an entry that is another's is
-// said to be a guess, and is not older than the own one.
-TEST_F(RandomMessages, AreNotTakenForOthersInSilenceHoweverManyArePosted) {
+// More receives than kPosted, some of them freed: the entry of another message is labelled as
+// guessed, and is not older than the own one.
+TEST_F(RandomMessages, AreLabelledAsGuessedIfTooManyArePosted) {
     const auto take_step = [this](Course* course) {
         auto& [seed, random, model, id, known] = *course;
         const uint64_t what = random() % 8;
@@ -189,8 +189,8 @@ TEST_F(RandomMessages, AreNotTakenForOthersInSilenceHoweverManyArePosted) {
     });
 }
 
-// With receives that are not seen, and some of which nobody knows, a receive has its own entry,
-// none, or that of a later message that was sent before the receive ended.
+// With unseen and freed receives: a receive gets its own entry, none, or that of a later message
+// that was sent before the receive ended.
 TEST_F(RandomMessages, AreNeverTakenForEarlierOnes) {
     const auto take_step = [this](Course* course) {
         auto& [seed, random, model, id, known] = *course;

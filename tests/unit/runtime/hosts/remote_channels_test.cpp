@@ -1,4 +1,4 @@
-// Times between hosts: how clocks are related, and which message a time that arrived is of.
+// Time stamps between hosts: the relation of clocks, and matching stamps to messages.
 #include "runtime/hosts/remote_channels.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ struct OtherClock {
     }
 };
 
-// Ways of at least `least` ticks, with noise that is longer there than back.
+// Round trips of at least `least` ticks each way, with more noise on the way there.
 ClockPair measure(const OtherClock& other, uint64_t start, uint64_t least, int exchanges,
                   std::mt19937* random) {
     ClockEstimate estimate;
@@ -31,9 +31,9 @@ ClockPair measure(const OtherClock& other, uint64_t start, uint64_t least, int e
     for (int i = 0; i < exchanges; ++i) {
         const uint64_t asked = now;
         now += least + static_cast<uint64_t>(there(*random));
-        const uint64_t sent_stamp = other.at(now);
+        const uint64_t answered = other.at(now);
         now += least + static_cast<uint64_t>(back(*random));
-        estimate.add({asked, sent_stamp, now});
+        estimate.add({asked, answered, now});
     }
     EXPECT_TRUE(estimate.known());
     return estimate.best();
@@ -47,7 +47,7 @@ TEST(ClockRelation, TheErrorIsNeverAboveItsBound) {
             const ClockPair pair = measure(other, uint64_t{1} << 40, 30000, 50, &random);
             const auto error = static_cast<int64_t>(pair.reference - other.at(pair.own));
             EXPECT_LE(static_cast<uint64_t>(error < 0 ? -error : error), pair.bound);
-            // The quickest of 50 took little longer than two ways of 30000.
+            // The quickest of 50 took little longer than two times 30000.
             EXPECT_LT(pair.bound, 40000u);
             EXPECT_GE(pair.bound, 30000u);
         }
@@ -55,7 +55,7 @@ TEST(ClockRelation, TheErrorIsNeverAboveItsBound) {
 }
 
 TEST(ClockRelation, AnAsymmetricExchangeIsWrongByHalfOfTheDifference) {
-    // 100 there, 40 back: told at own time 1100, taken for 1070.
+    // 100 there, 40 back: stamped at own time 1100, estimated as 1070.
     const ClockPair pair = pair_of({1000, 500000 + 1100, 1140});
     EXPECT_EQ(pair.own, 1070u);
     EXPECT_EQ(pair.reference, 501100u);
@@ -67,10 +67,10 @@ TEST(ClockRelation, ThereAndBack) {
     EXPECT_EQ(equal.to_reference(1000), 5'000'000'000'000u);
     EXPECT_EQ(equal.to_reference(500), 4'999'999'999'500u);
     EXPECT_EQ(equal.to_own(5'000'000'000'123), 1123u);
-    const ClockRelation behind{uint64_t{1} << 60, 77, 0};  // the reference started anew
+    const ClockRelation behind{uint64_t{1} << 60, 77, 0};  // the reference restarted
     EXPECT_EQ(behind.to_reference((uint64_t{1} << 60) + 5), 82u);
     EXPECT_EQ(behind.to_own(82), (uint64_t{1} << 60) + 5);
-    // 3 GHz told in ticks of 2 GHz: 3e9 ticks are 2e9.
+    // 3 GHz in ticks of 2 GHz: 3e9 ticks are 2e9.
     const ClockRelation slower = relation_at({100, 1000, 0}, 3'000'000'000, 2'000'000'000);
     EXPECT_NEAR(static_cast<double>(slower.to_reference(3'000'000'100)), 2'000'001'000, 1);
     EXPECT_NEAR(static_cast<double>(slower.to_own(2'000'001'000)), 3'000'000'100, 1);
@@ -83,7 +83,7 @@ TEST(ClockRelation, RatesThatDifferByNoMoreThanTheirErrorAreEqual) {
 
 TEST(ClockRelation, ReviewFindsTheDrift) {
     std::mt19937 random(11);
-    // 10 in 10^6 faster, 3e10 ticks long: 3e5 ticks ahead at the end.
+    // 10 in 10^6 faster for 3e10 ticks: 3e5 ticks ahead at the end.
     const OtherClock other{1 << 30, 1e-5};
     const ClockPair start = measure(other, 1'000'000, 1000, 50, &random);
     const ClockPair end = measure(other, 30'001'000'000, 1000, 50, &random);
@@ -91,7 +91,7 @@ TEST(ClockRelation, ReviewFindsTheDrift) {
     const ClockReview found = review(relation, start, end);
     const auto noise = static_cast<double>(start.bound + end.bound);
     EXPECT_NEAR(static_cast<double>(found.drift), 300'000, noise);
-    // What was told in between is wrong by no more than it says.
+    // Times in between are wrong by no more than the bound.
     for (uint64_t own = 2'000'000; own < 30'000'000'000; own += 999'999'937) {
         const auto error = static_cast<int64_t>(relation.to_own(other.at(own)) - own);
         EXPECT_LE(static_cast<uint64_t>(error < 0 ? -error : error), found.bound + start.bound);
@@ -107,20 +107,20 @@ class RemoteChannels : public testing::Test {
         g_process.header = &header_;
         g_remote_uncounted = false;
     }
-    // a sends message `id`, and tells b its time or not.
-    void send(uint32_t id, int tag, bool tells, uint32_t comm = 1) {
+    // a sends message `id`, with or without a stamp.
+    void send(uint32_t id, int tag, bool stamped, uint32_t comm = 1) {
         ChannelEntry entry{};
         entry.stamp = {{id * 1000, id * 900}, id, kNoPeer, 0, 0};
-        if (count_sent(&a_, comm, tag, &entry) && tells) put_entry(&b_, entry);
+        if (count_sent(&a_, comm, tag, &entry) && stamped) put_entry(&b_, entry);
     }
-    // The id of the message that b received, 0 when that is not known.
+    // The id of the message that b received, 0 when it is not known.
     uint32_t receive(int tag, uint32_t post_order = 0, uint32_t comm = 1) {
         EnterStamp stamp{};
         const RemoteNumber number = count_received(&b_, comm, tag, post_order);
         guessed_ = number.guessed;
         return take_remote(&b_, comm, tag, number, &stamp) ? stamp.path : 0;
     }
-    // The same of a message that a probe finds.
+    // The same for a probe.
     uint32_t probe(int tag) {
         EnterStamp stamp{};
         const RemoteNumber number = next_to_receive(&b_, 1, tag);
@@ -134,7 +134,7 @@ class RemoteChannels : public testing::Test {
     bool guessed_ = false;
 };
 
-TEST_F(RemoteChannels, SomeOfTheMessagesAreTold) {
+TEST_F(RemoteChannels, SomeOfTheMessagesAreStamped) {
     for (uint32_t id = 1; id <= 1000; ++id) {
         send(id, 5, id % 7 == 0);
         EXPECT_EQ(receive(5), id % 7 == 0 ? id : 0);
@@ -156,24 +156,24 @@ TEST_F(RemoteChannels, InAnyOrderOfTags) {
     }
 }
 
-TEST_F(RemoteChannels, ProbesLeaveTheTimeForTheReceive) {
+TEST_F(RemoteChannels, ProbesLeaveTheStampForTheReceive) {
     for (uint32_t id = 1; id <= 100; ++id) {
-        const bool tells = id % 3 == 0;
-        send(id, 5, tells);
-        EXPECT_EQ(probe(5), tells ? id : 0);
-        EXPECT_EQ(probe(5), tells ? id : 0);
+        const bool stamped = id % 3 == 0;
+        send(id, 5, stamped);
+        EXPECT_EQ(probe(5), stamped ? id : 0);
+        EXPECT_EQ(probe(5), stamped ? id : 0);
         EXPECT_FALSE(guessed_);
-        EXPECT_EQ(receive(5), tells ? id : 0);
+        EXPECT_EQ(receive(5), stamped ? id : 0);
     }
     const uint32_t posted = post_remote(&b_, 1, 5);
     send(101, 5, true);
     send(102, 5, true);
-    EXPECT_EQ(probe(5), 102u);  // the first one has gone to the receive: perhaps
+    EXPECT_EQ(probe(5), 102u);  // perhaps, as the pending receive may get the first
     EXPECT_TRUE(guessed_);
     EXPECT_EQ(receive(5, posted), 101u);
 }
 
-TEST_F(RemoteChannels, ATimeThatComesTooLateIsNotTakenForAnother) {
+TEST_F(RemoteChannels, ALateStampIsNotTakenForAnother) {
     ChannelEntry entry{};
     entry.stamp.path = 1;
     entry.stamp.at.real = 1;
@@ -196,12 +196,12 @@ TEST_F(RemoteChannels, ReceivesAreOrderedWhenTheyArePosted) {
     send(3, 5, true);
     EXPECT_EQ(receive(5, second), 2u);
     EXPECT_FALSE(guessed_);
-    EXPECT_EQ(receive(5), 3u);  // received behind the one that is still posted: perhaps
+    EXPECT_EQ(receive(5), 3u);  // perhaps, as an earlier receive is still pending
     EXPECT_TRUE(guessed_);
     EXPECT_EQ(receive(5, first), 1u);
 }
 
-TEST_F(RemoteChannels, WhatIsNeverReceivedMakesRoom) {
+TEST_F(RemoteChannels, UnreceivedEntriesMakeRoom) {
     for (uint32_t id = 1; id <= 1000; ++id) send(id, 8, true);
     for (uint32_t id = 2001; id <= 2100; ++id) {
         send(id, 5, true);
@@ -217,7 +217,7 @@ TEST_F(RemoteChannels, TagsBeyondThoseThatAreCountedApartAreLabelled) {
     }
 }
 
-// The two sides meet the tags in different orders, so that they count different ones apart.
+// Both sides meet the tags in different orders, so they keep different kinds apart.
 TEST_F(RemoteChannels, DifferentTablesNeverGiveAnotherMessage) {
     for (uint32_t id = 1; id <= 40; ++id) send(id, static_cast<int>(id), true);
     for (uint32_t id = 40; id >= 1; --id) {
@@ -226,7 +226,7 @@ TEST_F(RemoteChannels, DifferentTablesNeverGiveAnotherMessage) {
     }
 }
 
-TEST_F(RemoteChannels, NothingIsSaidOnceMessagesMayHaveBeenMissed) {
+TEST_F(RemoteChannels, NothingIsStampedOnceMessagesMayHaveBeenMissed) {
     send(1, 5, true);
     live_.paused_ticks = 10;
     EXPECT_EQ(receive(5), 0u);
@@ -237,7 +237,7 @@ TEST_F(RemoteChannels, NothingIsSaidOnceMessagesMayHaveBeenMissed) {
     EXPECT_EQ(receive(5), 0u);  // still
 }
 
-// The answer goes to who asked, and once.
+// An answer goes to the message that asked, once.
 TEST_F(RemoteChannels, QuestionsBelongToTheirMessages) {
     ChannelEntry entry{};
     auto asks = [&](int tag) {
@@ -256,7 +256,7 @@ TEST_F(RemoteChannels, QuestionsBelongToTheirMessages) {
     EXPECT_EQ(take_question(&b_, 1, 5, 0), first);
     EXPECT_EQ(take_question(&b_, 1, 5, 0), 0u);
     const uint32_t post_order = post_remote(&b_, 1, 6);
-    EXPECT_EQ(take_question(&b_, 1, 6, 0), 0u);  // it is the posted one's
+    EXPECT_EQ(take_question(&b_, 1, 6, 0), 0u);  // belongs to the posted receive
     EXPECT_EQ(take_question(&b_, 1, 6, post_order), other);
     EnterStamp stamp{};
     EXPECT_FALSE(find_answer(a_, first, &stamp));
@@ -267,11 +267,11 @@ TEST_F(RemoteChannels, QuestionsBelongToTheirMessages) {
     EXPECT_FALSE(find_answer(a_, 0, &stamp));
 }
 
-TEST_F(RemoteChannels, WhatAPartnerSaysThatItLosesIsExtrapolated) {
+TEST_F(RemoteChannels, ANoticesLossRateIsExtrapolated) {
     send(10, 5, true);  // at 10000, 1000 lost
-    // Much more since, but only because it told: it says that it loses an eighth of its time.
-    note_said(&b_, {{10'000 + kRateTicks, 10'000}, 77, kNoPeer, 0, 0});
-    b_.loss_is_told = true;
+    // Much more is lost since, but only by sending stamps: the notice says an eighth of the time.
+    note_stamp(&b_, {{10'000 + kRateTicks, 10'000}, 77, kNoPeer, 0, 0});
+    b_.loss_is_known = true;
     b_.loss = 32;
     uint64_t lost = 0;
     EXPECT_TRUE(lost_by_partner(b_, 10'000 + kRateTicks + 8'000, &lost));
@@ -284,22 +284,23 @@ TEST_F(RemoteChannels, APartnersIntrusionIsExtrapolated) {
     send(10, 5, true);  // at 10000, 1000 lost
     EXPECT_TRUE(lost_by_partner(b_, 12000, &lost));
     EXPECT_EQ(lost, 1000u);
-    auto says = [&](uint64_t real, uint64_t lost_then) {
-        note_said(&b_, {{real, real - lost_then}, 77, kNoPeer, 0, 0});
+    auto stamp_at = [&](uint64_t real, uint64_t lost_then) {
+        note_stamp(&b_, {{real, real - lost_then}, 77, kNoPeer, 0, 0});
     };
     auto lost_at = [&](uint64_t at) {
         EXPECT_TRUE(lost_by_partner(b_, at, &lost));
         return static_cast<double>(lost);
     };
-    // Soon after: half of that time is lost, but that does not go on.
-    says(11'000, 1'500);
+    // Soon after, half of the time is lost, which is not extrapolated.
+    stamp_at(11'000, 1'500);
     EXPECT_EQ(lost_at(50'000), 1'500);
     const uint64_t later = 10'000 + kRateTicks;
-    says(later, 1'000 + kRateTicks / 10);  // one tick in ten
+    stamp_at(later, 1'000 + kRateTicks / 10);  // one tick in ten
     EXPECT_NEAR(lost_at(later + 30'000), 1'000 + kRateTicks * 0.1 + 3'000, 2);
-    says(later + 200, 1'000 + kRateTicks / 10 + 100);  // again soon after
+    stamp_at(later + 200, 1'000 + kRateTicks / 10 + 100);  // again soon after
     EXPECT_NEAR(lost_at(later + 10'200), 1'000 + kRateTicks * 0.1 + 1'100, 10);
-    EXPECT_EQ(lost_at(later), 1'100 + kRateTicks / 10);  // before the last: no less than it said
+    EXPECT_EQ(lost_at(later),
+              1'100 + kRateTicks / 10);  // before the last stamp: no less than it holds
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Names of communicators (runtime/mpi/comm_definitions.h). Each rank is a process of its own, with
-// an MPI that knows only groups; what it calls its communicators is compared with the other ranks.
+// Definitions of communicators (runtime/mpi/comm_definitions.h). Each rank is a process of its own,
+// with a fake MPI that knows groups only; the ids are compared between ranks.
 #include "runtime/mpi/comm_definitions.h"
 
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr int kRanks = 6;
 int g_own = 0;
 
-// What stands behind a handle of either kind, by world ranks.
+// The members behind a handle of either kind, by world ranks.
 struct Members {
     std::vector<int> local;
     std::vector<int> remote;
@@ -75,12 +75,12 @@ int rank_of(MPI_Comm comm, int* rank) {
     return MPI_SUCCESS;
 }
 
-void end_name(MPI_Comm comm) {
+void end_definition(MPI_Comm comm) {
     CommDefinition gone;
-    take_name(reinterpret_cast<uintptr_t>(comm), &gone);
+    take_definition(reinterpret_cast<uintptr_t>(comm), &gone);
 }
 
-// One rank's communicators by what the test calls them.
+// The communicators of one rank, by labels of the test.
 class RankModel {
   public:
     RankModel() {
@@ -99,32 +99,33 @@ class RankModel {
         g_mpi.comm_self = reinterpret_cast<MPI_Comm>(&self_);
         g_process.header->world_size = kRanks;
         g_process.header->rank = g_own;
-        name_first_comms(kRanks);
+        define_first_comms(kRanks);
     }
     MPI_Comm world() { return reinterpret_cast<MPI_Comm>(&world_); }
 
-    // The rank is a member of what is made from `from`; or not, and gets MPI_COMM_NULL.
+    // Makes a communicator from `from`; a rank that is no member gets MPI_COMM_NULL.
     MPI_Comm make(MPI_Comm from, const std::vector<int>& local,
                   const std::vector<int>& remote = {}) {
         MPI_Comm made = handle(local, remote);
-        name_made(from, &made);
+        define_made(from, &made);
         return made;
     }
     MPI_Comm make_by_members(const std::vector<int>& local, int tag,
                              const std::vector<int>& remote = {}) {
         MPI_Comm made = handle(local, remote);
-        if (made != nullptr) name_made_by_members(world(), &made, tag);
+        if (made != nullptr) define_made_by_members(world(), &made, tag);
         return made;
     }
     void free_comm(MPI_Comm comm) {
-        end_name(comm);
+        end_definition(comm);
         delete &members_of(comm);
     }
-    void call_it(const std::string& what, MPI_Comm comm) {
-        const CommDefinition* name = comm != nullptr ? definition_of_comm(nullptr, comm) : nullptr;
-        if (name != nullptr) names_[what] = name->id;
+    void label(const std::string& what, MPI_Comm comm) {
+        const CommDefinition* definition =
+            comm != nullptr ? definition_of_comm(nullptr, comm) : nullptr;
+        if (definition != nullptr) ids_[what] = definition->id;
     }
-    const std::map<std::string, uint64_t>& names() const { return names_; }
+    const std::map<std::string, uint64_t>& names() const { return ids_; }
 
   private:
     static MPI_Comm handle(const std::vector<int>& local, const std::vector<int>& remote) {
@@ -138,7 +139,7 @@ class RankModel {
     }
     Members world_;
     Members self_;
-    std::map<std::string, uint64_t> names_;
+    std::map<std::string, uint64_t> ids_;
 };
 
 }  // namespace
@@ -149,10 +150,10 @@ class CommDefinitions : public Records {
 
     void SetUp() override {
         Records::SetUp();
-        keep_names(false);
+        keep_definitions(false);
     }
 
-    // Runs the program on every rank; the names by what they are called, then by rank.
+    // Runs the program on every rank. Returns the ids by label, then by rank.
     static std::map<std::string, std::map<int, uint64_t>> run(const Program& program) {
         std::map<std::string, std::map<int, uint64_t>> all;
         for (int rank = 0; rank < kRanks; ++rank) {
@@ -181,7 +182,7 @@ class CommDefinitions : public Records {
         return all;
     }
 
-    // All members of each agree, on a name that no other one has.
+    // All members of each communicator agree on its id, which no other one has.
     static void expect_agreement(const std::map<std::string, std::map<int, uint64_t>>& all,
                                  const std::map<std::string, std::vector<int>>& wanted) {
         std::set<uint64_t> different;
@@ -213,14 +214,14 @@ TEST_F(CommDefinitions, MembersAgree) {
         MPI_Comm few = process.make(process.world(), {1, 2});  // the others get none
         MPI_Comm copy_of_half = process.make(half, g_own % 2 == 0 ? kEven : kOdd);
         MPI_Comm last = process.make(process.world(), kAll);
-        process.call_it("world", process.world());
-        process.call_it("copy", copy);
-        process.call_it(g_own % 2 == 0 ? "even" : "odd", half);
-        process.call_it(g_own % 2 == 0 ? "even2" : "odd2", other_half);
-        process.call_it("backwards", backwards);
-        process.call_it("few", few);
-        process.call_it(g_own % 2 == 0 ? "even3" : "odd3", copy_of_half);
-        process.call_it("last", last);
+        process.label("world", process.world());
+        process.label("copy", copy);
+        process.label(g_own % 2 == 0 ? "even" : "odd", half);
+        process.label(g_own % 2 == 0 ? "even2" : "odd2", other_half);
+        process.label("backwards", backwards);
+        process.label("few", few);
+        process.label(g_own % 2 == 0 ? "even3" : "odd3", copy_of_half);
+        process.label("last", last);
     });
     expect_agreement(names, {{"world", kAll},
                              {"copy", kAll},
@@ -242,15 +243,15 @@ TEST_F(CommDefinitions, InterCommunicators) {
         MPI_Comm tagged = process.make_by_members(kOdd, 8, kEven);
         MPI_Comm merged = process.make(inter, kAll);
         MPI_Comm copy = process.make(inter, kEven, kOdd);
-        // A split of both groups: {0} and {1} meet, {2, 4} and {3, 5}.
+        // A split of both groups: {0} with {1}, and {2, 4} with {3, 5}.
         MPI_Comm part =
             g_own < 2 ? process.make(inter, {0}, {1}) : process.make(inter, {2, 4}, {3, 5});
-        process.call_it("inter", inter);
-        process.call_it("another", another);
-        process.call_it("tagged", tagged);
-        process.call_it("merged", merged);
-        process.call_it("copy", copy);
-        process.call_it(g_own < 2 ? "first" : "rest", part);
+        process.label("inter", inter);
+        process.label("another", another);
+        process.label("tagged", tagged);
+        process.label("merged", merged);
+        process.label("copy", copy);
+        process.label(g_own < 2 ? "first" : "rest", part);
     });
     expect_agreement(names, {{"inter", kAll},
                              {"another", kAll},
@@ -263,15 +264,15 @@ TEST_F(CommDefinitions, InterCommunicators) {
 
 TEST_F(CommDefinitions, ThoseMadeByTheirMembersAlone) {
     const auto names = run([](RankModel& process) {
-        // Rank 0 makes one more than the others know of.
+        // Rank 0 makes one more, which the others do not know.
         MPI_Comm pair = process.make_by_members({0, 1}, 1);
         MPI_Comm other_pair = process.make_by_members({0, 2}, 1);
         MPI_Comm again = process.make_by_members({0, 2}, 1);
         MPI_Comm tagged = process.make_by_members({0, 2}, 2);
-        process.call_it("pair", pair);
-        process.call_it("other", other_pair);
-        process.call_it("again", again);
-        process.call_it("tagged", tagged);
+        process.label("pair", pair);
+        process.label("other", other_pair);
+        process.label("again", again);
+        process.label("tagged", tagged);
     });
     expect_agreement(names,
                      {{"pair", {0, 1}}, {"other", {0, 2}}, {"again", {0, 2}}, {"tagged", {0, 2}}});
@@ -284,15 +285,15 @@ TEST_F(CommDefinitions, OfOtherWorldsNone) {
     EXPECT_EQ(definition_of_comm(nullptr, spawned), nullptr);
     EXPECT_EQ(definition_of_comm(nullptr, process.make(spawned, {0, 1, 100, 101})), nullptr);
     MPI_Comm made = reinterpret_cast<MPI_Comm>(new Members{{0, 1}, {100, 101}});
-    name_made_by_members(process.world(), &made, 3);
+    define_made_by_members(process.world(), &made, 3);
     EXPECT_EQ(definition_of_comm(nullptr, made), nullptr);
 }
 
-TEST_F(CommDefinitions, WhatIsKnown) {
+TEST_F(CommDefinitions, DefinitionsAreComplete) {
     g_own = 3;
     RankModel process;
     const CommDefinition* world = definition_of_comm(nullptr, process.world());
-    EXPECT_NE(world->name, 0u);
+    EXPECT_NE(world->short_id, 0u);
     EXPECT_EQ(world->size, kRanks);
     EXPECT_TRUE(world->is_world);
     const CommDefinition* odd = definition_of_comm(nullptr, process.make(process.world(), kOdd));
@@ -303,30 +304,30 @@ TEST_F(CommDefinitions, WhatIsKnown) {
         definition_of_comm(nullptr, process.make_by_members(kOdd, 1, {0, 2}));
     EXPECT_EQ(inter->size, 2);  // the remote group
     EXPECT_EQ(inter->members, 5u);
-    EXPECT_EQ(inter->side, 1);  // rank 0 is on the other one
+    EXPECT_EQ(inter->side, 1);  // rank 0 is in the other group
     EXPECT_TRUE(inter->inter);
     EXPECT_EQ(definition_of_comm(nullptr, reinterpret_cast<MPI_Comm>(uintptr_t{4096})), nullptr);
 }
 
-TEST_F(CommDefinitions, HandlesComeBack) {
+TEST_F(CommDefinitions, HandlesAreReused) {
     g_own = 0;
     RankModel process;
     std::set<uint64_t> ids;
     constexpr int kTimes = 200'000;
-    static Members members{{0, 1}, {}};  // at no address that another test used as a handle
+    static Members members{{0, 1}, {}};  // not at the address of another test's handle
     MPI_Comm comm = reinterpret_cast<MPI_Comm>(&members);
     for (int i = 0; i < kTimes; ++i) {
-        name_made(process.world(), &comm);
+        define_made(process.world(), &comm);
         ids.insert(definition_of_comm(nullptr, comm)->id);
-        end_name(comm);
+        end_definition(comm);
         ASSERT_EQ(definition_of_comm(nullptr, comm), nullptr);
     }
     EXPECT_EQ(ids.size(), size_t{kTimes});
-    // Another thread got the handle again before the one that freed it could say so.
-    name_made(process.world(), &comm);
-    name_made(process.world(), &comm);
+    // Another thread got the handle again before the freeing thread removed its definition.
+    define_made(process.world(), &comm);
+    define_made(process.world(), &comm);
     const uint64_t newest = definition_of_comm(nullptr, comm)->id;
-    end_name(comm);
+    end_definition(comm);
     ASSERT_NE(definition_of_comm(nullptr, comm), nullptr);
     EXPECT_EQ(definition_of_comm(nullptr, comm)->id, newest);
 }

@@ -1,5 +1,5 @@
-// What is asked of MPI, and what is not (runtime/mpi/mpi_handles.h): here it has the handles that
-// these tests know, and counts what it is asked about others.
+// Which queries are made to MPI (runtime/mpi/mpi_handles.h): a fake MPI knows the handles of these
+// tests and counts queries about others.
 #include "runtime/mpi/mpi_handles.h"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST_F(MpiHandles, NeverAsksAboutNullHandles) {
     EXPECT_EQ(g_refused, 0);
 }
 
-TEST_F(MpiHandles, NeverLooksForRanksThatAGroupDoesNotHave) {
+TEST_F(MpiHandles, NeverAsksAboutRanksOutsideAGroup) {
     const auto group = handle<MPI_Group>(kGood);
     int translated[2] = {0, 0};
     const int good[2] = {0, 4};

@@ -1,4 +1,4 @@
-// The order rule's question: who can still send before a time (DESIGN 4, "Order rule").
+// The order rule: which processes can still send before a virtual time (DESIGN 4, "Order rule").
 #include "runtime/order/order.h"
 
 #include <gtest/gtest.h>
@@ -14,18 +14,20 @@ constexpr uint64_t kNow = 1000;
 constexpr uint32_t kComm = 5;
 constexpr uint32_t kAnybody = kNoPeer;
 
-// Process 0 asks.
-class Node {
+// The processes of a host; process 0 has to choose.
+class Host {
   public:
-    explicit Node(uint32_t count) : states_(count), ranks_(count), woken_(count) {
+    explicit Host(uint32_t count) : states_(count), ranks_(count), woken_(count) {
         for (uint32_t i = 0; i < count; ++i) {
-            ranks_[i] = i + 10;  // world ranks are no places
+            ranks_[i] = i + 10;  // world ranks differ from places
             states_[i].doing = Doing::kFinished;
             states_[i].partner = kNoPeer;
         }
     }
     void runs(uint32_t which, uint64_t virt) { set(which, Doing::kRuns, kNow - virt, kAnybody); }
-    void stands(uint32_t which, uint64_t virt) { set(which, Doing::kInTool, virt, kAnybody); }
+    void works_in_tool(uint32_t which, uint64_t virt) {
+        set(which, Doing::kInTool, virt, kAnybody);
+    }
     void receives(uint32_t which, uint64_t virt, uint32_t from, uint64_t candidate = 0) {
         set(which, Doing::kReceives, virt, from == kAnybody ? kAnybody : from + 10);
         states_[which].candidate = candidate;
@@ -34,7 +36,7 @@ class Node {
         set(which, Doing::kWaits, virt, kAnybody);
         states_[which].candidate = candidate;
     }
-    void dependence(uint32_t which, uint64_t virt, uint32_t number, uint32_t root = kAnybody) {
+    void in_collective(uint32_t which, uint64_t virt, uint32_t number, uint32_t root = kAnybody) {
         set(which, Doing::kInCollective, virt, root == kAnybody ? kAnybody : root + 10);
         states_[which].comm = kComm;
         states_[which].is_world = 1;
@@ -73,121 +75,121 @@ class Node {
 };
 using Places = std::vector<uint32_t>;
 
-TEST(Order, WhoRunsMaySendUntilItIsPastTheTime) {
-    Node node(3);
-    node.runs(1, 299);
-    node.runs(2, 300);
-    EXPECT_EQ(node.earlier(300), Places{1});
-    EXPECT_EQ(node.earlier(299), Places{});
-    node.stands(1, 200);
-    EXPECT_EQ(node.earlier(300), Places{1});
+TEST(Order, ARunningProcessMaySendUntilItIsPastTheLimit) {
+    Host host(3);
+    host.runs(1, 299);
+    host.runs(2, 300);
+    EXPECT_EQ(host.earlier(300), Places{1});
+    EXPECT_EQ(host.earlier(299), Places{});
+    host.works_in_tool(1, 200);
+    EXPECT_EQ(host.earlier(300), Places{1});
 }
 
-TEST(Order, FinishedProcessesSendNothing) { EXPECT_EQ(Node(4).earlier(UINT64_MAX), Places{}); }
+TEST(Order, FinishedProcessesSendNothing) { EXPECT_EQ(Host(4).earlier(UINT64_MAX), Places{}); }
 
-// The paper's figure 4: P0 has sent at 30; P3 waits for P2, and P2 for P1, which asks.
-TEST(Order, WhoWaitsForTheReceiverThroughAnotherIsNotWaitedFor) {
-    Node node(4);
-    node.runs(1, 31);
-    node.receives(2, 5, 0);
-    node.receives(3, 7, 2);
-    EXPECT_EQ(node.earlier(30), Places{});
+// Figure 4 of the paper: P0 has sent at 30; P3 waits for P2, and P2 for P1, which has to choose.
+TEST(Order, IndirectWaitersForTheReceiverCannotSend) {
+    Host host(4);
+    host.runs(1, 31);
+    host.receives(2, 5, 0);
+    host.receives(3, 7, 2);
+    EXPECT_EQ(host.earlier(30), Places{});
 }
 
-TEST(Order, WhoWaitsForOneThatRunsIsWaitedFor) {
-    Node node(4);
-    node.runs(1, 20);
-    node.receives(2, 5, 1);
-    node.receives(3, 7, 2);
-    EXPECT_EQ(node.earlier(30), (Places{1, 2, 3}));
-    node.receives(3, 30, 2);  // and itself later
-    EXPECT_EQ(node.earlier(30), (Places{1, 2}));
-    node.waits(3, 7);  // for whomever
-    EXPECT_EQ(node.earlier(30), (Places{1, 2, 3}));
+TEST(Order, WaitersForARunningProcessMaySend) {
+    Host host(4);
+    host.runs(1, 20);
+    host.receives(2, 5, 1);
+    host.receives(3, 7, 2);
+    EXPECT_EQ(host.earlier(30), (Places{1, 2, 3}));
+    host.receives(3, 30, 2);  // and for a later time itself
+    EXPECT_EQ(host.earlier(30), (Places{1, 2}));
+    host.waits(3, 7);  // for any
+    EXPECT_EQ(host.earlier(30), (Places{1, 2, 3}));
 }
 
-TEST(Order, AMessageOnItsWayWakes) {
-    Node node(2);
-    node.receives(1, 5, 0);
-    EXPECT_EQ(node.earlier(30), Places{});
-    node.wake(1);
-    EXPECT_EQ(node.earlier(30), Places{1});
-    EXPECT_EQ(node.earlier(5), Places{});
+TEST(Order, AMessageUnderWayWakes) {
+    Host host(2);
+    host.receives(1, 5, 0);
+    EXPECT_EQ(host.earlier(30), Places{});
+    host.wake(1);
+    EXPECT_EQ(host.earlier(30), Places{1});
+    EXPECT_EQ(host.earlier(5), Places{});
 }
 
-TEST(Order, OfTwoReceiversOneGoesOn) {
-    Node node(2);
-    node.receives(1, 5, kAnybody, 20);
-    EXPECT_EQ(node.earlier(10), Places{});   // the other may take its message only after this one
-    EXPECT_EQ(node.earlier(21), Places{1});  // the other goes first
-    EXPECT_EQ(node.earlier(20), Places{});
+TEST(Order, OfTwoReceiversOneContinues) {
+    Host host(2);
+    host.receives(1, 5, kAnybody, 20);
+    EXPECT_EQ(host.earlier(10), Places{});   // the other takes its message only after this one
+    EXPECT_EQ(host.earlier(21), Places{1});  // the other goes first
+    EXPECT_EQ(host.earlier(20), Places{});
 }
 
-// Of requests it takes what was complete when it began: not before that.
-TEST(Order, WhoChoosesAmongRequestsGoesOnWithWhatItHas) {
-    Node node(2);
-    node.waits(1, 5, 20);
-    EXPECT_EQ(node.earlier(20), Places{});
-    EXPECT_EQ(node.earlier(21), Places{1});
-    node.waits(1, 25, 20);
-    EXPECT_EQ(node.earlier(25), Places{});
-    EXPECT_EQ(node.earlier(26), Places{1});
+// A wait for some of several requests takes what was complete when it began, so not before that.
+TEST(Order, AWaitForSomeRequestsContinuesWithTheCompleteOnes) {
+    Host host(2);
+    host.waits(1, 5, 20);
+    EXPECT_EQ(host.earlier(20), Places{});
+    EXPECT_EQ(host.earlier(21), Places{1});
+    host.waits(1, 25, 20);
+    EXPECT_EQ(host.earlier(25), Places{});
+    EXPECT_EQ(host.earlier(26), Places{1});
 }
 
-TEST(Order, ACollectiveEndsWhenAllAreThere) {
-    Node node(3);
-    node.dependence(1, 10, 4);
-    node.dependence(2, 12, 4);
-    node.has_entered(0, 3);
-    EXPECT_EQ(node.earlier(30), Places{});  // they wait for the one that asks
-    node.has_entered(0, 4);
-    EXPECT_EQ(node.earlier(30), (Places{1, 2}));  // they are about to leave it
-    node.runs(2, 15);
-    node.has_entered(2, 3);
-    EXPECT_EQ(node.earlier(30), (Places{1, 2}));  // 1 waits for 2, which runs
+TEST(Order, ACollectiveEndsWhenAllHaveEntered) {
+    Host host(3);
+    host.in_collective(1, 10, 4);
+    host.in_collective(2, 12, 4);
+    host.has_entered(0, 3);
+    EXPECT_EQ(host.earlier(30), Places{});  // they wait for the one that has to choose
+    host.has_entered(0, 4);
+    EXPECT_EQ(host.earlier(30), (Places{1, 2}));  // about to leave
+    host.runs(2, 15);
+    host.has_entered(2, 3);
+    EXPECT_EQ(host.earlier(30), (Places{1, 2}));  // 1 waits for 2, which runs
 }
 
-// What the root of a broadcast gives away may reach one rank through another.
-TEST(Order, WhoWaitsForARootThatIsThereMayWaitForTheReceiver) {
-    Node node(3);
-    node.dependence(1, 10, 4, 2);
-    node.runs(2, 15);
-    node.has_entered(2, 3);
-    EXPECT_EQ(node.earlier(30), (Places{1, 2}));  // 1 waits for 2, which runs
-    node.runs(2, 40);
-    EXPECT_EQ(node.earlier(30), Places{});
-    node.has_entered(2, 4);
-    node.has_entered(0, 3);
-    EXPECT_EQ(node.earlier(30), Places{});
-    node.wake(1);  // just now: it may be about to leave
-    EXPECT_EQ(node.earlier(30), Places{1});
+// The root's data may reach one rank through another.
+TEST(Order, WaitersForAnEnteredRootMayWaitForTheReceiver) {
+    Host host(3);
+    host.in_collective(1, 10, 4, 2);
+    host.runs(2, 15);
+    host.has_entered(2, 3);
+    EXPECT_EQ(host.earlier(30), (Places{1, 2}));  // 1 waits for 2, which runs
+    host.runs(2, 40);
+    EXPECT_EQ(host.earlier(30), Places{});
+    host.has_entered(2, 4);
+    host.has_entered(0, 3);
+    EXPECT_EQ(host.earlier(30), Places{});
+    host.wake(1);  // it may be about to leave
+    EXPECT_EQ(host.earlier(30), Places{1});
 }
 
-// Whatever all processes wait for: the receiver with the earliest candidate may take it.
-TEST(Order, TheEarliestReceiverIsNeverHeldBack) {
+// Whatever processes wait for: the receiver with the earliest candidate may take it.
+TEST(Order, TheEarliestReceiverIsNeverDeferred) {
     std::minstd_rand engine(7);
     const auto random = [&] { return static_cast<uint32_t>(engine()); };
     for (int round = 0; round < 2000; ++round) {
         const uint32_t count = 2 + random() % 7;
         const uint64_t own = 100 + random() % 100;
-        Node node(count);
+        Host host(count);
         for (uint32_t i = 1; i < count; ++i) {
             const uint64_t virt = random() % 150;
             switch (random() % 4) {
                 case 0:
-                    node.receives(i, virt, random() % count);
+                    host.receives(i, virt, random() % count);
                     break;
                 case 1:
-                    node.receives(i, virt, kAnybody, own + random() % 50);
+                    host.receives(i, virt, kAnybody, own + random() % 50);
                     break;
                 case 2:
-                    node.waits(i, virt, random() % 2 == 0 ? 0 : own + random() % 50);
+                    host.waits(i, virt, random() % 2 == 0 ? 0 : own + random() % 50);
                     break;
                 default:
-                    node.runs(i, own + random() % 50);
+                    host.runs(i, own + random() % 50);
             }
         }
-        EXPECT_EQ(node.earlier(own), Places{}) << round;
+        EXPECT_EQ(host.earlier(own), Places{}) << round;
     }
 }
 

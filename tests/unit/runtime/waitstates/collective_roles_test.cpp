@@ -1,5 +1,5 @@
-// Who waits for whom in a collective, as its members see it: the one that waits and the one that is
-// waited for must agree, or notes are sent that nobody looks for, or looked for that nobody sends.
+// The roles of members in a collective: the waiting member and the member it waits for must agree,
+// or notices are sent in vain or missed.
 #include "runtime/waitstates/collective_roles.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::vector<Member> group(int size, uint8_t side) {
     return members;
 }
 
-// As the member would call it when `root` is the root (MPI-3.1 5.2.3).
+// The member's own call, when `root` is the root (MPI-3.1 5.2.3).
 CollectiveRole role_of(const Member& member, Dependence rule, const Member& root, bool inter) {
     int named = root.rank;
     if (inter && member.side == root.side) {
@@ -64,8 +64,8 @@ TEST(CollectiveRoles, BothAgreeInAnInterCommunicator) {
     expect_agreement(members, true);
 }
 
-// A broadcast from rank 1 of the second group: the first group waits for it and for nobody else,
-// and its own group for nobody.
+// A broadcast from rank 1 of the second group: the first group waits for the root only, the second
+// for nobody.
 TEST(CollectiveRoles, RootOfAnInterCommunicator) {
     const Member root{1, 1};
     const CollectiveRole first = role_of({0, 0}, Dependence::kRoot, root, true);
@@ -77,7 +77,7 @@ TEST(CollectiveRoles, RootOfAnInterCommunicator) {
     EXPECT_FALSE(is_awaited_by(beside, Member{0, 0}.place()));
 }
 
-// MPI has all wait for the other group, and none of one's own; an implementation may add that.
+// By the standard all wait for the other group only; an implementation may add the own group.
 TEST(CollectiveRoles, OwnGroupOfAnInterCommunicator) {
     const CollectiveRole all{Dependence::kAll, 0, 0, 1, true, nullptr, nullptr};
     const Member beside{1, 1};
@@ -91,8 +91,8 @@ TEST(CollectiveRoles, OwnGroupOfAnInterCommunicator) {
     EXPECT_FALSE(may_wait_for(root, beside.place()));
 }
 
-// Rank r of a directed ring of four gets from r - 1 and gives to r + 1; a source may be named
-// twice, and may give nothing.
+// Rank r of a directed ring of four receives from r - 1 and sends to r + 1; a source may be listed
+// twice, and may contribute nothing.
 TEST(CollectiveRoles, NeighboursAgree) {
     const auto role = [](int rank, FewRanks* sources, FewRanks* targets) {
         *sources = {1, true, {(rank + 3) % 4}};
@@ -117,10 +117,10 @@ TEST(CollectiveRoles, NeighboursAgree) {
     EXPECT_TRUE(waits_for(named, {second, UINT64_MAX}, 2 << 1));
     EXPECT_FALSE(waits_for(named, {neither, UINT64_MAX}, 2 << 1));
     EXPECT_FALSE(waits_for(named, {nullptr, 2}, 2 << 1));
-    EXPECT_FALSE(is_awaited_by(named, 2 << 1));  // not asked for
+    EXPECT_FALSE(is_awaited_by(named, 2 << 1));  // not looked up
 }
 
-TEST(CollectiveRoles, WhoGivesNothingIsNotWaitedFor) {
+TEST(CollectiveRoles, MembersThatContributeNothingAreNotWaitedFor) {
     const int counts[] = {3, 0, 1};
     const CollectiveRole all{Dependence::kAll, 0, 0, 0, false, nullptr, nullptr};
     EXPECT_FALSE(waits_for(all, {counts, UINT64_MAX}, 1 << 1));

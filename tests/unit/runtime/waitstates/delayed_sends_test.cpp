@@ -1,5 +1,5 @@
-// Sends that dwell delayed, or whose wait it did: which of their receivers' arrivals took their
-// messages, and how long they would have waited for that (late_receivers.h).
+// Sends delayed by dwell, or whose wait was hidden by it: which progress entry of the receiver took
+// the message, and how long the send would have waited (late_receivers.h).
 #include "runtime/waitstates/late_receivers.h"
 
 #include <initializer_list>
@@ -13,27 +13,27 @@ namespace {
 // 500.
 class Sends : public Records {
   protected:
-    struct Settled {
+    struct Classified {
         uint64_t ticks;
         uint64_t sync;
     };
-    // The receiver came to calls of MPI then, by its clocks, and had been in none since `away`.
-    struct Came {
+    // The receiver's progress entries, and since when it had made no progress.
+    struct Entry {
         uint64_t real;
         uint64_t virt;
-        uint64_t away;
+        uint64_t no_progress_since;
         uint32_t path = 44;
     };
-    static ProgressLog line_of(std::initializer_list<Came> all) {
-        ProgressLog line{};
-        for (const Came& came : all) {
-            write_progress(&line, {{came.real, came.virt}, came.path, kNoPeer, 0, 0}, came.away,
-                           false);
+    static ProgressLog log_of(std::initializer_list<Entry> all) {
+        ProgressLog log{};
+        for (const Entry& entered : all) {
+            write_progress(&log, {{entered.real, entered.virt}, entered.path, kNoPeer, 0, 0},
+                           entered.no_progress_since, false);
         }
-        return line;
+        return log;
     }
     template <typename Add>
-    Settled settled(MpiCall number, Add add, uint64_t ticks = 500) {
+    Classified classified(MpiCall number, Add add, uint64_t ticks = 500) {
         Call call;
         EXPECT_TRUE(begin(&call, number, 16));
         t_thread->slow_overhead = 0;
@@ -45,91 +45,95 @@ class Sends : public Records {
         Waiting waiting(&call);
         add(&waiting);
         waiting.classify(&call, false);
-        const Settled settled{call.ticks, waiting.sync()};
+        const Classified classified{call.ticks, waiting.sync()};
         record_event(&call, kSendReady);
         leave(&call);
-        return settled;
+        return classified;
     }
 };
 
 // A synchronous send, or the wait for one, whose receiver has not answered.
-class AskedSends : public Sends {
+class RendezvousSends : public Sends {
   protected:
-    Settled sent_to(const ProgressLog* line, const DualTime& sent = {10'000, 1'000}) {
+    Classified sent_to(const ProgressLog* log, const DualTime& sent = {10'000, 1'000}) {
         ChannelEntry entry{};
         entry.stamp.at = sent;
         Channel channel{};
-        channel.progress_log = line;
-        return settled(MpiCall::kSsend, [&](Waiting* waiting) {
-            add_asked(waiting, &channel, {&entry, entry.number}, 3);
+        channel.progress_log = log;
+        return classified(MpiCall::kSsend, [&](Waiting* waiting) {
+            add_rendezvous_send(waiting, &channel, {&entry, entry.number}, 3);
         });
     }
 };
 
-TEST_F(AskedSends, WouldHaveWaitedForTheirReceivers) {
+TEST_F(RendezvousSends, WouldHaveWaitedForTheirReceivers) {
     const uint64_t lost = uint64_t{31} << kLostShift;
-    const ProgressLog line = line_of({{8'000, 8'000 - lost, 7'000}});
-    const Settled sent = sent_to(&line);
-    EXPECT_EQ(sent.sync, 8'000 - lost - 1'000);  // on the virtual clock it came at 1 000
+    const ProgressLog log = log_of({{8'000, 8'000 - lost, 7'000}});
+    const Classified sent = sent_to(&log);
+    EXPECT_EQ(sent.sync, 8'000 - lost - 1'000);  // it entered at 1 000 on the virtual clock
     EXPECT_EQ(sent.ticks, sent.sync + 500);
-    // Who had lost nearly as much came first on both clocks; of others nothing is known.
-    const ProgressLog early = line_of({{8'000, 8'000 - (uint64_t{120} << kLostShift), 7'000}});
+    // A receiver that lost nearly as much entered first on both clocks; of earlier entries nothing
+    // is known.
+    const ProgressLog early = log_of({{8'000, 8'000 - (uint64_t{120} << kLostShift), 7'000}});
     EXPECT_EQ(sent_to(&early).ticks, 500u);
     EXPECT_EQ(sent_to(nullptr).ticks, 500u);
     const ProgressLog empty{};
     EXPECT_EQ(sent_to(&empty).ticks, 500u);
 }
 
-// It had come to the message before that was sent, or it would have answered: what it came to since
-// is another one's.
-TEST_F(AskedSends, DoNotWaitForWhatTheirReceiversCameToAfterThem) {
-    const ProgressLog line = line_of({{500, 500, 400}, {8'000, 8'000, 7'000}});
-    EXPECT_EQ(sent_to(&line, {900, 900}).ticks, 500u);
-    EXPECT_EQ(sent_to(&line, {8'100, 900}).sync, 7'000u);
-    // The entry has become another message's.
-    EXPECT_EQ(sent_to(&line, {0, 0}).ticks, 500u);
+// The receiver had come to the message before it was sent, or it would have answered; later entries
+// belong to other messages.
+TEST_F(RendezvousSends, DoNotWaitForLaterProgress) {
+    const ProgressLog log = log_of({{500, 500, 400}, {8'000, 8'000, 7'000}});
+    EXPECT_EQ(sent_to(&log, {900, 900}).ticks, 500u);
+    EXPECT_EQ(sent_to(&log, {8'100, 900}).sync, 7'000u);
+    // The entry was reused for another message.
+    EXPECT_EQ(sent_to(&log, {0, 0}).ticks, 500u);
 }
 
-// Of few bytes: MPI keeps its message until the receiver is in a call of MPI. This is the wait for
-// one that was sent at 9 900, on the virtual clock at 900, or at another time.
-class KeptSends : public Sends {
+// Single-copy sends: MPI keeps the message until the receiver is in an MPI call. The test waits for
+// one that was sent at 9 900 (virtual time 900), or at another time.
+class SingleCopySends : public Sends {
   protected:
-    Settled sent_to(const ProgressLog& line, const DualTime& sent, uint64_t ticks = 500) {
+    Classified sent_to(const ProgressLog& log, const DualTime& sent, uint64_t ticks = 500) {
         Channel channel{};
-        channel.progress_log = &line;
-        const auto add = [&](Waiting* waiting) { add_kept(waiting, &channel, 3, sent); };
-        return settled(MpiCall::kWait, add, ticks);
+        channel.progress_log = &log;
+        const auto add = [&](Waiting* waiting) {
+            add_single_copy_send(waiting, &channel, 3, sent);
+        };
+        return classified(MpiCall::kWait, add, ticks);
     }
-    uint64_t waited_for(uint64_t lost, uint64_t away, const DualTime& sent = {9'900, 900}) {
-        return sent_to(line_of({{8'000, 8'000 - lost, away}}), sent).sync;
+    uint64_t waited_for(uint64_t lost, uint64_t no_progress_since,
+                        const DualTime& sent = {9'900, 900}) {
+        return sent_to(log_of({{8'000, 8'000 - lost, no_progress_since}}), sent).sync;
     }
 };
 
-TEST_F(KeptSends, WouldHaveWaitedForTheirReceivers) {
+TEST_F(SingleCopySends, WouldHaveWaitedForTheirReceivers) {
     const uint64_t lost = uint64_t{31} << kLostShift;
     const uint64_t began = 900 + lost;  // on the receiver's clock
     EXPECT_EQ(waited_for(lost, began), 8'000 - lost - 1'000);
     EXPECT_EQ(waited_for(lost, began - 500), 8'000 - lost - 1'000);
-    // It was in a call of MPI then, for a good part of the time: it took the message there.
+    // The receiver was in an MPI call for a good part of that time, and took the message there.
     EXPECT_EQ(waited_for(lost, began + 2'000), 0u);
-    // On both clocks it was there before, or when the message was sent is not known.
+    // It was there before on both clocks, or the time of the send is not known.
     EXPECT_EQ(waited_for(uint64_t{120} << kLostShift, 0), 0u);
     EXPECT_EQ(waited_for(lost, began, {0, 0}), 0u);
-    // It came between the send and the wait for it, which would have begun before that.
+    // It entered between the send and the wait, which would have begun earlier.
     EXPECT_EQ(waited_for(lost, began, {7'900, 900}), 8'000 - lost - 1'000);
     EXPECT_EQ(waited_for(lost, 1'000, {1'000, 1'000}), 8'000 - lost - 1'000);
 }
 
-// Beside it the call waits for a rank that came at 39 500, on the virtual clock at 10 000. What the
-// receiver came to at 20 000, having lost nothing, is no matter of a message that it had taken.
-TEST_F(KeptSends, DoNotWaitForWhatTheirReceiversCameToAfterThem) {
-    const auto sync_with = [&](const ProgressLog& line, const DualTime& sent) {
-        return settled(
+// The call also waits for a rank that entered at 39 500 (virtual time 10 000). The receiver's entry
+// at 20 000, with nothing lost, is of no importance for a message that it had taken.
+TEST_F(SingleCopySends, DoNotWaitForLaterProgress) {
+    const auto sync_with = [&](const ProgressLog& log, const DualTime& sent) {
+        return classified(
                    MpiCall::kWaitall,
                    [&](Waiting* waiting) {
                        Channel channel{};
-                       channel.progress_log = &line;
-                       add_kept(waiting, &channel, 3, sent);
+                       channel.progress_log = &log;
+                       add_single_copy_send(waiting, &channel, 3, sent);
                        waiting->add_collective(WaitKind::kLateReceiver, 5,
                                                {{39'500, 10'000}, 7, kNoPeer, 0, 0});
                    },
@@ -137,26 +141,25 @@ TEST_F(KeptSends, DoNotWaitForWhatTheirReceiversCameToAfterThem) {
             .sync;
     };
     const DualTime sent{500, 500};
-    EXPECT_EQ(sync_with(line_of({{600, 600, 400}, {20'000, 20'000, 700}}), sent), 9'000u);
-    EXPECT_EQ(sync_with(line_of({{20'000, 20'000, 5'000}}), sent), 9'000u);
-    EXPECT_EQ(sync_with(line_of({{15'000, 15'000, 400}, {20'000, 20'000, 15'100}}), {0, 0}),
-              9'000u);
-    // But for the message.
-    EXPECT_EQ(sync_with(line_of({{20'000, 20'000, 600}}), sent), 19'000u);
+    EXPECT_EQ(sync_with(log_of({{600, 600, 400}, {20'000, 20'000, 700}}), sent), 9'000u);
+    EXPECT_EQ(sync_with(log_of({{20'000, 20'000, 5'000}}), sent), 9'000u);
+    EXPECT_EQ(sync_with(log_of({{15'000, 15'000, 400}, {20'000, 20'000, 15'100}}), {0, 0}), 9'000u);
+    // It matters for the message only.
+    EXPECT_EQ(sync_with(log_of({{20'000, 20'000, 600}}), sent), 19'000u);
 }
 
-// It took the message when it came the second time; not delayed, it had when it came before.
-TEST_F(KeptSends, WaitUntilTheirReceiversWouldHaveCome) {
+// It took the message at its second entry; without delay it would have been the first.
+TEST_F(SingleCopySends, WaitUntilTheirReceiversWouldHaveEntered) {
     const uint64_t lost = uint64_t{31} << kLostShift;
-    const ProgressLog line =
-        line_of({{8'000, 8'000 - lost, 900 + lost}, {10'200, 10'200 - lost, 9'000}});
-    const Settled sent = sent_to(line, {9'900, 900});
+    const ProgressLog log =
+        log_of({{8'000, 8'000 - lost, 900 + lost}, {10'200, 10'200 - lost, 9'000}});
+    const Classified sent = sent_to(log, {9'900, 900});
     EXPECT_EQ(sent.sync, 8'000 - lost - 1'000);
     EXPECT_EQ(sent.ticks, sent.sync + 300);
 }
 
-// Of those that found their receiver there only these are looked at.
-TEST(DelayedSends, HaveLostMoreThanOthersNotice) {
+// Among sends that found their receiver, only these are examined.
+TEST(DelayedSends, HaveLostNoticeablyMore) {
     open_late_receivers(1'000'000'000);  // 10 000 ticks
     Channel channel{};
     const auto call_that_lost = [](uint64_t before, uint64_t ticks) {
@@ -174,14 +177,14 @@ TEST(DelayedSends, HaveLostMoreThanOthersNotice) {
     EXPECT_FALSE(looks(10'000));
     EXPECT_TRUE(looks(10'001));
     const Call looked = call_that_lost(30'000, 500);
-    note_look(&channel, &looked);
+    note_lookup(&channel, &looked);
     EXPECT_FALSE(looks(40'000));
     EXPECT_TRUE(looks(40'001));
-    // It waited, and lost less at the end than at the beginning.
+    // It waited, and had lost less at the end than at the start.
     const Call waited = call_that_lost(50'000, 20'500);
-    note_look(&channel, &waited);
+    note_lookup(&channel, &waited);
     EXPECT_FALSE(looks(40'000));
-    // What it waited for another one made up for some.
+    // Its wait for another rank made up for some lost time.
     EXPECT_FALSE(looks(5'000));
     EXPECT_TRUE(looks(15'001));
 }

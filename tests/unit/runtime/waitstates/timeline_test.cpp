@@ -1,4 +1,4 @@
-// Whose computation a wait is due to, by the parts of both ranks' time: answers by arithmetic.
+// Which computation causes a wait, by the timelines of both ranks: answers by arithmetic.
 #include "runtime/exchange/timeline.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class Timelines : public testing::Test {
     static void leave_together(Timeline* timeline, uint32_t comm, uint64_t at) {
         add_part(timeline, {at, at, 0, kNoPeer, comm, kTogether, 0}, kShort);
     }
-    // What a wait from `begin` to `end` is due to, the largest first.
+    // The causes of a wait from `begin` to `end`, the largest first.
     std::vector<Share> causes(uint64_t begin, uint64_t end) const {
         const Wait wait{kOwn, kLate, begin, end};
         const uint64_t since = last_in_step(*own_, *late_, wait);
@@ -54,7 +54,7 @@ void expect_only(const std::vector<Share>& causes, uint32_t rank, uint32_t path,
     EXPECT_EQ(causes[0].ticks, ticks);
 }
 
-TEST_F(Timelines, ComputationThatBothDidIsNoCause) {
+TEST_F(Timelines, CommonComputationIsNoCause) {
     compute(own_.get(), kOwn, 7, 0, 100);
     compute(own_.get(), kOwn, 8, 100, 600);
     compute(late_.get(), kLate, 7, 0, 200);
@@ -67,7 +67,7 @@ TEST_F(Timelines, NoneIsLongerThanItTook) {
     expect_only(causes(0, 1000), kLate, 7, 300);
 }
 
-TEST_F(Timelines, WaitsArePassedOn) {
+TEST_F(Timelines, IndirectWaitsAreDueToTheirCause) {
     wait_for(late_.get(), kThird, kThird, 9, 0, 300);
     compute(late_.get(), kLate, 7, 300, 320);
     const std::vector<Share> found = causes(0, 320);
@@ -78,7 +78,7 @@ TEST_F(Timelines, WaitsArePassedOn) {
     EXPECT_EQ(found[1].ticks, 20u);
 }
 
-// Each computes 50, and both wait for the same: rank 2 for 300, rank 1 for 200.
+// Each computes 50, and both wait for the same rank: rank 2 for 300, rank 1 for 200.
 TEST_F(Timelines, WaitingForTheSameIsNoCause) {
     wait_for(own_.get(), kThird, kThird, 9, 100, 300);
     compute(own_.get(), kOwn, 5, 300, 350);
@@ -87,7 +87,7 @@ TEST_F(Timelines, WaitingForTheSameIsNoCause) {
     expect_only(causes(350, 450), kLate, 7, 100);
 }
 
-TEST_F(Timelines, WhoMadeTheOtherOneLateDoesNotWaitForThat) {
+TEST_F(Timelines, ARankIsNotTheCauseOfItsOwnWait) {
     compute(own_.get(), kOwn, 5, 0, 300);
     wait_for(late_.get(), kThird, kOwn, 5, 0, 300);
     compute(late_.get(), kLate, 7, 300, 350);
@@ -100,7 +100,7 @@ TEST_F(Timelines, RanksAreInStepOnceOneHasWaitedForTheOther) {
     compute(own_.get(), kOwn, 5, 500, 600);
     compute(late_.get(), kLate, 8, 500, 700);
     expect_only(causes(600, 700), kLate, 8, 100);
-    // The late one has waited: for what came before nobody is late any more.
+    // The late rank has waited: earlier parts are no cause any more.
     wait_for(late_.get(), kOwn, kOwn, 5, 700, 900);
     compute(late_.get(), kLate, 9, 900, 910);
     expect_only(causes(900, 910), kLate, 9, 10);
@@ -113,7 +113,7 @@ TEST_F(Timelines, RanksAreInStepAfterACollectiveOfAll) {
     for (Timeline* timeline : {own_.get(), late_.get()}) leave_together(timeline, 4, 600);
     compute(late_.get(), kLate, 8, 600, 650);
     expect_only(causes(600, 650), kLate, 8, 50);
-    // Not after that of another one.
+    // Not after a collective of another communicator.
     leave_together(late_.get(), 6, 650);
     compute(late_.get(), kLate, 8, 650, 700);
     expect_only(causes(600, 700), kLate, 8, 100);
@@ -133,12 +133,12 @@ TEST_F(Timelines, ShortPartsOfOneKindAreSummedUp) {
     EXPECT_EQ(late_->count, 3u);
 }
 
-// A sum may end later than parts that were begun after it.
-TEST_F(Timelines, SumsBehindPartsThatEndedBeforeAreSeen) {
+// A sum may end later than parts that began after it.
+TEST_F(Timelines, SumsBehindEarlierPartsAreRead) {
     const auto interrupted = [this](const auto& add_short) {
         add_short(0, 5);
         compute(late_.get(), kLate, 6, 5, 100);
-        for (uint64_t at = 100; at < 300; at += 10) add_short(at, at + 9);  // to the sum
+        for (uint64_t at = 100; at < 300; at += 10) add_short(at, at + 9);  // added to the sum
         for (uint32_t path = 7; path < 7 + kReaching; ++path) {
             compute(late_.get(), kLate, path, 100 * (path - 4), 100 * (path - 3));
         }
@@ -146,9 +146,9 @@ TEST_F(Timelines, SumsBehindPartsThatEndedBeforeAreSeen) {
     interrupted(
         [this](uint64_t begin, uint64_t end) { compute(late_.get(), kLate, 5, begin, end); });
     ASSERT_EQ(late_->count, 2 + kReaching);
-    // Of 185 ticks between 0 and 299 those from 150 on.
+    // Of 185 ticks between 0 and 299, those after 150.
     EXPECT_EQ(parts_between(*late_, 150, 700).ticks_of(kLate, 5), 149u * 185 / 299);
-    // The late rank waited for the other one until 299, and that for it until 150.
+    // The late rank waited for the other one until 299, and the other for it until 150.
     late_ = std::make_unique<Timeline>();
     interrupted(
         [this](uint64_t begin, uint64_t end) { wait_for(late_.get(), kOwn, kOwn, 5, begin, end); });
@@ -156,7 +156,7 @@ TEST_F(Timelines, SumsBehindPartsThatEndedBeforeAreSeen) {
     EXPECT_EQ(last_in_step(*own_, *late_, {kOwn, kLate, 600, 700}), 299u);
 }
 
-// Some wait for the same rank several times.
+// Several waits for the same rank.
 TEST_F(Timelines, AnEarlierWaitBehindOneThatEndedBeforeIsRenamed) {
     for (uint64_t at = 0; at < 60; at += 10) wait_for(own_.get(), kThird, kThird, 9, at, at + 9);
     compute(own_.get(), kOwn, 6, 60, 80);
@@ -173,7 +173,7 @@ TEST_F(Timelines, AnEarlierWaitBehindOneThatEndedBeforeIsRenamed) {
     EXPECT_EQ(own_->parts[0].path, 7u);
 }
 
-TEST_F(Timelines, WhatLiesTooFarBackIsNotCompared) {
+TEST_F(Timelines, PartsTooFarBackAreNotCompared) {
     compute(late_.get(), kLate, 99, 0, 100'000);
     for (uint64_t i = 0; i < kParts; ++i) {
         const uint64_t begin = 100'000 + 100 * i;
@@ -185,9 +185,9 @@ TEST_F(Timelines, WhatLiesTooFarBackIsNotCompared) {
     }
 }
 
-// Rank 1 waited 40 for rank 3, and then 40 for rank 2, which computed 100: without rank 3 it had
-// waited 80 for that.
-TEST_F(Timelines, AnEarlierWaitIsDueToWhoWouldHaveComeAsLate) {
+// Rank 1 waited 40 for rank 3, and then 40 for rank 2, which computed 100: without rank 3 it would
+// have waited 80 for rank 2.
+TEST_F(Timelines, AnEarlierWaitIsDueToTheRankThatIsAsLate) {
     compute(own_.get(), kOwn, 5, 0, 20);
     wait_for(own_.get(), kThird, kThird, 9, 20, 60);
     compute(late_.get(), kLate, 7, 0, 100);
@@ -224,7 +224,7 @@ TEST_F(Timelines, ShortWaitsAreAddedToThoseThatGotTheirCauseLater) {
     EXPECT_EQ(all.ticks_of(kThird, 9), 8u);
 }
 
-// Of threads that are in MPI at the same time.
+// With several threads in MPI at a time.
 TEST(TimelineOfThreads, AnotherOneWritesOnceTheWriterHasEnded) {
     const auto first = std::make_unique<Thread>();
     const auto second = std::make_unique<Thread>();

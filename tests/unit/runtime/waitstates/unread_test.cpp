@@ -1,5 +1,5 @@
-// Entries that receivers leave unread (channels.h), what one of a series is taken to be like
-// (sampled_stream.h), and when receivers say that they came (progress_log.h).
+// Skipped entries (channels.h), sampled streams (sampled_stream.h), and the progress log
+// (progress_log.h).
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace dwell {
 namespace {
 
-class Unread : public ChannelPair {
+class SkippedEntries : public ChannelPair {
   protected:
     void exchange(uint32_t first, uint32_t last) {
         for (uint32_t id = first; id <= last; ++id) {
@@ -25,7 +25,7 @@ class Unread : public ChannelPair {
     }
 };
 
-TEST_F(Unread, TheNextThatIsReadIsItsOwn) {
+TEST_F(SkippedEntries, TheNextReadEntryIsItsOwn) {
     uint32_t id = 0;
     for (uint32_t round = 0; round < 200; ++round) {
         for (uint32_t k = 0; k < round % (kSkipped + 1); ++k) {
@@ -38,7 +38,7 @@ TEST_F(Unread, TheNextThatIsReadIsItsOwn) {
     }
 }
 
-TEST_F(Unread, NoMoreThanAFewAtATime) {
+TEST_F(SkippedEntries, NoMoreThanAFewAtATime) {
     for (uint32_t k = 0; k < kSkipped; ++k) {
         send(k + 1, 5);
         EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
@@ -52,8 +52,9 @@ TEST_F(Unread, NoMoreThanAFewAtATime) {
     EXPECT_FALSE(skip_stamp(&b_, kOther, 5));
 }
 
-// The sender tells where entries of another kind lie between: then they are looked at one by one.
-TEST_F(Unread, AmongMessagesOfOtherTags) {
+// The sender marks entries that follow others of another kind: then the skipped ones are read one
+// by one.
+TEST_F(SkippedEntries, AmongMessagesOfOtherTags) {
     exchange(1, 20);
     send(21, 5);
     send(22, 6);
@@ -66,7 +67,7 @@ TEST_F(Unread, AmongMessagesOfOtherTags) {
     exchange(25, 60);
 }
 
-TEST_F(Unread, ProbesAndPostedReceivesFindTheRightOne) {
+TEST_F(SkippedEntries, ProbesAndPostedReceivesFindTheRightOne) {
     exchange(1, 20);
     send(21, 5);
     send(22, 5);
@@ -78,13 +79,13 @@ TEST_F(Unread, ProbesAndPostedReceivesFindTheRightOne) {
     const uint32_t post_order = post(&b_, kWorld, 5);
     send(23, 5);
     send(24, 5);
-    // The posted one's is 23: which of them comes next is not known without a look.
+    // The posted receive gets 23: the order is not known without reading.
     EXPECT_FALSE(skip_stamp(&b_, kWorld, 5));
     EXPECT_EQ(receive(5), 24u);
     EXPECT_EQ(receive(5, kWorld, post_order), 23u);
 }
 
-TEST_F(Unread, NotWhereTheChannelMayBeOutOfStep) {
+TEST_F(SkippedEntries, NotWhereTheChannelMayBeOutOfStep) {
     exchange(1, 20);
     send(21, 5);
     mark_unsynchronised();
@@ -98,7 +99,7 @@ TEST_F(Unread, NotWhereTheChannelMayBeOutOfStep) {
     EXPECT_FALSE(skip_stamp(&b_, kWorld, 5));
 }
 
-TEST_F(Unread, AFailedSendIsNotCountedAmongThem) {
+TEST_F(SkippedEntries, AFailedSendIsNotCountedAmongThem) {
     exchange(1, 20);
     send(21, 5);
     EXPECT_TRUE(skip_stamp(&b_, kWorld, 5));
@@ -109,9 +110,9 @@ TEST_F(Unread, AFailedSendIsNotCountedAmongThem) {
     EXPECT_EQ(receive(5), 23u);
 }
 
-// Messages received in the order of sending by tag, some of them unread. With a ring that has room
-// all that are looked at are known, and none is ever taken for another.
-TEST_F(Unread, RandomMessages) {
+// Messages received in the order of sending for each tag, some entries skipped. With room in the
+// ring all stamps that are read are known, and none is of another message.
+TEST_F(SkippedEntries, RandomMessages) {
     for (uint64_t seed = 1; seed <= 200; ++seed) {
         start_anew();
         std::mt19937_64 random(seed);
@@ -153,10 +154,10 @@ class InStream : public testing::Test {
   protected:
     static constexpr uint64_t kRate = 1'000'000'000;  // ticks are nanoseconds; 5000 are quick
     void SetUp() override { stream_.open(kRate); }
-    // The next message's call takes `real` and begins `gap` after the last; looked at, `virt` of it
-    // are virtual time and `sync` waiting. True when it need not be looked at.
-    bool next(uint64_t real, uint64_t virt, uint64_t sync, uint64_t dropped_run = 100) {
-        const uint64_t start = now_ + dropped_run;
+    // The next message's call takes `real` and begins `gap` after the last. If it is sampled,
+    // `virt` of it are virtual time and `sync` waiting. True when it may be skipped.
+    bool next(uint64_t real, uint64_t virt, uint64_t sync, uint64_t gap = 100) {
+        const uint64_t start = now_ + gap;
         now_ = start + real;
         if (stream_.may_go_on(kind_, start, now_)) {
             ticks_ = real;
@@ -181,7 +182,7 @@ class InStream : public testing::Test {
     uint64_t sync_sum_ = 0;
 };
 
-TEST_F(InStream, OneAfterEachRowOfSkippedOnesIsLookedAt) {
+TEST_F(InStream, OneAfterEachRowOfSkippedOnesIsSampled) {
     constexpr uint32_t kMessages = 2 + 100 * (kSkipped + 1);
     int looked_at = 0;
     for (uint32_t i = 0; i < kMessages; ++i) looked_at += !next(500, 400, 150);
@@ -190,9 +191,9 @@ TEST_F(InStream, OneAfterEachRowOfSkippedOnesIsLookedAt) {
     EXPECT_EQ(sync_sum_, kMessages * 150u);
 }
 
-// What the sender said brings the clock to the true time, however wrong it was: each takes its part
-// of that from then on. Here each takes 400 in truth, and the first two looked like 100.
-TEST_F(InStream, WhatIsMissingIsMadeUpAndLearned) {
+// A sample sets the clock right, however wrong it was, and later messages get their part of that.
+// Here each takes 400, and the first two looked like 100.
+TEST_F(InStream, MissingTimeIsMadeUpAndLearned) {
     next(500, 100, 0);
     next(500, 100, 0);
     uint64_t truth = 200;
@@ -214,8 +215,8 @@ TEST_F(InStream, NoneTakesLongerThanItsCall) {
     EXPECT_EQ(sync_, 120u);
 }
 
-// Unseen ones that took 180 each of the 220 that one takes, 70 of them waiting.
-TEST(AfterSkipped, WhatIsMissingOfThemComesFirst) {
+// Skipped messages took 180 of the 220 ticks that one takes, 70 of which are waiting.
+TEST(AfterSkipped, TheirMissingTimeComesFirst) {
     const SkippedMessages skipped{10, 1800, 220, 70};
     const auto check = [&](uint64_t ticks, uint64_t sent, uint64_t own, uint64_t all) {
         const Waited waited = waits_after(skipped, ticks, sent);
@@ -223,14 +224,14 @@ TEST(AfterSkipped, WhatIsMissingOfThemComesFirst) {
         EXPECT_EQ(waited.all, all);
     };
     check(400 + 220, 400 + 70, 70, 70 + 400 * 70 / 220);
-    check(400 + 30150, 400 + 30000, 30000, 30000 + 400 * 70 / 220);  // it is late
-    check(400 + 150, 300, 0, 400 * 70 / 220);  // it was there, but not yet for the unseen ones
-    check(100, 500, 0, 100 * 70 / 220);        // there is less than is missing
-    check(150, 0, 0, 0);  // it was there before all of them: nothing was missing
+    check(400 + 30150, 400 + 30000, 30000, 30000 + 400 * 70 / 220);  // the sender is late
+    check(400 + 150, 300, 0, 400 * 70 / 220);  // it was there, but too early for the skipped ones
+    check(100, 500, 0, 100 * 70 / 220);        // less time than is missing
+    check(150, 0, 0, 0);  // it was there before all of them: nothing is missing
 }
 
-TEST_F(InStream, KnowsWhatTheSkippedOnesTookAndWhatOneTakesAndWaits) {
-    next(500, 900, 800);  // a late one begins the series
+TEST_F(InStream, KnowsTheTimeOfSkippedMessages) {
+    next(500, 900, 800);  // a late one begins the stream
     next(500, 400, 150);
     EXPECT_EQ(stream_.before(kind_).messages, 0u);
     for (uint32_t i = 0; i < kSkipped; ++i) next(i < 4 ? 300 : 500, 0, 0);
@@ -267,125 +268,125 @@ TEST_F(InStream, EndsWithALongCallAGapOrAnotherKind) {
 
 class ProgressLogs : public testing::Test {
   protected:
-    void come(uint64_t real, uint64_t away) {
+    void log_progress_at(uint64_t real, uint64_t no_progress_since) {
         const EnterStamp stamp{{real, 0},    static_cast<uint32_t>(real + 7), kNoPeer, 0, 0,
                                work_at(real)};
-        write_progress(&line_, stamp, away, false);
+        write_progress(&log_, stamp, no_progress_since, false);
     }
     static uint16_t work_at(uint64_t real) { return static_cast<uint16_t>(real + 9); }
-    // 0: nobody who waits from `since` to `until`, for a message to be taken that was sent at the
-    // beginning of that or at `sent`, waited for it.
+    // The entry that ends the wait of a sender from `since` to `until`, for a message sent at
+    // `sent` (or at `since`); 0: none.
     uint64_t after(uint64_t since, uint64_t until) { return after(since, since, until); }
     uint64_t after(uint64_t sent, uint64_t since, uint64_t until) {
-        EnterStamp came;
-        return progress_after(&line_, sent, since, until, &came) ? came.at.real : 0;
+        EnterStamp entered;
+        return progress_after(&log_, sent, since, until, &entered) ? entered.at.real : 0;
     }
-    ProgressLog line_{};
+    ProgressLog log_{};
 };
 
-TEST_F(ProgressLogs, WhoWasAwayMadeOthersWait) {
+TEST_F(ProgressLogs, AbsentReceiversMakeSendersWait) {
     EXPECT_EQ(after(50, 1000), 0u);
-    EXPECT_FALSE(is_last_progress(line_, 0));
-    come(100, 20);  // it was in no call from 20 to 100
-    EXPECT_TRUE(is_last_progress(line_, 100));
+    EXPECT_FALSE(is_last_progress(log_, 0));
+    log_progress_at(100, 20);  // no progress from 20 to 100
+    EXPECT_TRUE(is_last_progress(log_, 100));
     EXPECT_EQ(after(50, 1000), 100u);
-    EXPECT_EQ(after(10, 1000), 100u);  // it was leaving one when they began to wait
-    EXPECT_EQ(after(8, 1000), 0u);     // it was in one
+    EXPECT_EQ(after(10, 1000), 100u);  // it was leaving a call when the wait began
+    EXPECT_EQ(after(8, 1000), 0u);     // it was in a call
     EXPECT_EQ(after(20, 1000), 100u);
     EXPECT_EQ(after(100, 1000), 0u);
-    EXPECT_EQ(after(50, 100), 0u);  // it came when they had gone
-    come(300, 150);
-    EXPECT_FALSE(is_last_progress(line_, 100));
+    EXPECT_EQ(after(50, 100), 0u);  // it entered after the wait
+    log_progress_at(300, 150);
+    EXPECT_FALSE(is_last_progress(log_, 100));
     EXPECT_EQ(after(50, 1000), 100u);
     EXPECT_EQ(after(160, 1000), 300u);
     EXPECT_EQ(after(120, 1000), 0u);  // it was in the call that began at 100
-    come(500, 400);
-    EXPECT_EQ(after(50, 1000), 0u);  // the first is forgotten
+    log_progress_at(500, 400);
+    EXPECT_EQ(after(50, 1000), 0u);  // the first entry was overwritten
     EXPECT_EQ(after(160, 1000), 300u);
 }
 
-// What was sent some time before somebody waited for it to be taken.
-TEST_F(ProgressLogs, WhoCameBeforeHadTakenTheMessage) {
-    come(100, 20);
-    come(1000, 150);
+// A message sent some time before the sender waited for its copy.
+TEST_F(ProgressLogs, EarlierProgressHasTakenTheMessage) {
+    log_progress_at(100, 20);
+    log_progress_at(1000, 150);
     EXPECT_EQ(after(160, 200, 2000), 1000u);
-    EXPECT_EQ(after(60, 200, 2000), 0u);  // it came at 100
+    EXPECT_EQ(after(60, 200, 2000), 0u);  // it entered at 100
     EXPECT_EQ(after(60, 90, 2000), 100u);
     EXPECT_EQ(after(50, 100, 2000), 0u);
-    // It was in the call until 150, an eighth of the time that was waited after that, or less.
+    // It was in the call until 150, at most an eighth of the wait after that.
     EXPECT_EQ(after(110, 200, 2000), 1000u);
     EXPECT_EQ(after(110, 690, 2000), 0u);
 }
 
-TEST_F(ProgressLogs, WhoWasThereCameLastBefore) {
-    EnterStamp came;
-    EXPECT_FALSE(progress_before(&line_, 1000, &came));
-    come(100, 20);
-    come(300, 150);
-    EXPECT_FALSE(progress_before(&line_, 99, &came));
-    ASSERT_TRUE(progress_before(&line_, 299, &came));
-    EXPECT_EQ(came.at.real, 100u);
-    EXPECT_EQ(came.work, work_at(100));
-    ASSERT_TRUE(progress_before(&line_, 300, &came));
-    EXPECT_EQ(came.at.real, 300u);
-    EXPECT_EQ(came.work, work_at(300));
+TEST_F(ProgressLogs, TheLastProgressBeforeATime) {
+    EnterStamp entered;
+    EXPECT_FALSE(progress_before(&log_, 1000, &entered));
+    log_progress_at(100, 20);
+    log_progress_at(300, 150);
+    EXPECT_FALSE(progress_before(&log_, 99, &entered));
+    ASSERT_TRUE(progress_before(&log_, 299, &entered));
+    EXPECT_EQ(entered.at.real, 100u);
+    EXPECT_EQ(entered.work, work_at(100));
+    ASSERT_TRUE(progress_before(&log_, 300, &entered));
+    EXPECT_EQ(entered.at.real, 300u);
+    EXPECT_EQ(entered.work, work_at(300));
 }
 
-TEST_F(ProgressLogs, TellVirtualTimeAndPath) {
+TEST_F(ProgressLogs, HoldVirtualTimeAndPath) {
     const EnterStamp stamp{{5000, 5000 - (3u << kLostShift)}, 44, kNoPeer, 0, 0};
-    write_progress(&line_, stamp, 4000, false);
-    EnterStamp came;
-    ASSERT_TRUE(progress_after(&line_, 4500, 4500, 6000, &came));
-    const EnterStamp& matched_stamp = came;
-    EXPECT_EQ(matched_stamp.at.real, 5000u);
-    EXPECT_EQ(matched_stamp.at.virt, 5000u - (3u << kLostShift));
-    EXPECT_EQ(matched_stamp.path, 44u);
-    EXPECT_EQ(matched_stamp.root_cause_rank, kNoPeer);
+    write_progress(&log_, stamp, 4000, false);
+    EnterStamp entered;
+    ASSERT_TRUE(progress_after(&log_, 4500, 4500, 6000, &entered));
+    const EnterStamp& found = entered;
+    EXPECT_EQ(found.at.real, 5000u);
+    EXPECT_EQ(found.at.virt, 5000u - (3u << kLostShift));
+    EXPECT_EQ(found.path, 44u);
+    EXPECT_EQ(found.root_cause_rank, kNoPeer);
 }
 
 // At 3 GHz, 32 bits of such units are some 90 s.
-TEST_F(ProgressLogs, TellVirtualTimeHoweverMuchWasLost) {
+TEST_F(ProgressLogs, HoldVirtualTimeHoweverMuchWasLost) {
     uint64_t real = uint64_t{1} << 60;
     for (int bits = 30; bits < 48; ++bits) {
         real += 1000;
         const uint64_t lost = ((uint64_t{1} << bits) + 5) << kLostShift;
         const EnterStamp stamp{{real, real - lost}, 44, kNoPeer, 0, 0, 0xfffe};
-        write_progress(&line_, stamp, real - 100, false);
-        EnterStamp came;
-        ASSERT_TRUE(progress_before(&line_, real, &came));
-        EXPECT_EQ(came.at.virt, real - lost) << bits;
-        EXPECT_EQ(came.work, 0xfffe);
+        write_progress(&log_, stamp, real - 100, false);
+        EnterStamp entered;
+        ASSERT_TRUE(progress_before(&log_, real, &entered));
+        EXPECT_EQ(entered.at.virt, real - lost) << bits;
+        EXPECT_EQ(entered.work, 0xfffe);
     }
 }
 
-TEST_F(ProgressLogs, ALineThatIsBeingWrittenSaysNothing) {
-    come(100, 0);
-    line_.version += 1;
+TEST_F(ProgressLogs, ALogThatIsBeingWrittenYieldsNothing) {
+    log_progress_at(100, 0);
+    log_.version += 1;
     EXPECT_EQ(after(50, 1000), 0u);
-    write_progress(&line_, {}, 0, true);  // another thread's: left to the first one
-    line_.version += 1;
-    EXPECT_EQ(line_.version, 4u);
+    write_progress(&log_, {}, 0, true);  // another thread's entry is skipped
+    log_.version += 1;
+    EXPECT_EQ(log_.version, 4u);
 }
 
 TEST_F(ProgressLogs, AreWholeWhileOthersAreWritten) {
     std::atomic<bool> stop{false};
     std::thread writer([&] {
         for (uint64_t real = 1; !stop.load(std::memory_order_relaxed); ++real) {
-            come(real, 0);
+            log_progress_at(real, 0);
         }
     });
     int known = 0;
     while (known < 20'000) {
-        EnterStamp came;
-        if (!progress_after(&line_, 0, 0, UINT64_MAX, &came)) {
+        EnterStamp entered;
+        if (!progress_after(&log_, 0, 0, UINT64_MAX, &entered)) {
             std::this_thread::yield();
             continue;
         }
         ++known;
-        const uint64_t real = came.at.real;
-        EXPECT_EQ(came.at.virt, real % (1u << kLostShift));
-        EXPECT_EQ(came.path, static_cast<uint32_t>(real + 7));
-        EXPECT_EQ(came.work, work_at(real));
+        const uint64_t real = entered.at.real;
+        EXPECT_EQ(entered.at.virt, real % (1u << kLostShift));
+        EXPECT_EQ(entered.path, static_cast<uint32_t>(real + 7));
+        EXPECT_EQ(entered.work, work_at(real));
     }
     stop.store(true);
     writer.join();
@@ -397,19 +398,19 @@ class UsualSends : public testing::Test {
     Channel channel_{};
 };
 
-TEST_F(UsualSends, AreKnownOnceTheReceiverWasThere) {
+TEST_F(UsualSends, AreLearnedWithTheReceiverPresent) {
     EXPECT_FALSE(took_usual_send(&channel_, 1000));
     learn_usual_send(&channel_, 1000);
     EXPECT_TRUE(took_usual_send(&channel_, 1400));
     EXPECT_FALSE(took_usual_send(&channel_, 1600));
 }
 
-TEST_F(UsualSends, WhatTookLongForAnotherReasonIsNotLearned) {
+TEST_F(UsualSends, SendsDelayedForOtherReasonsAreNotLearned) {
     learn_usual_send(&channel_, 50'000'000);
     EXPECT_FALSE(took_usual_send(&channel_, 1000));
 }
 
-TEST_F(UsualSends, AreLookedAtAgainNowAndThen) {
+TEST_F(UsualSends, AreCheckedNowAndThen) {
     learn_usual_send(&channel_, 1000);
     int skipped = 0;
     while (took_usual_send(&channel_, 1000)) {

@@ -1,5 +1,4 @@
-// Whom a node waited for and what caused it: which of them are kept when there are more than there
-// is room for (wait_records.h).
+// Which wait records and cause records are kept when there are more than fit (wait_records.h).
 #include "runtime/waitstates/wait_records.h"
 
 #include <map>
@@ -24,8 +23,8 @@ class WaitRecords : public Records {
         t_thread->open = nullptr;
         Records::TearDown();
     }
-    void partner(uint32_t peer, uint64_t ticks, uint64_t passed_on = 0) {
-        record_partner(&call_, part_, peer, 7, ticks, passed_on);
+    void partner(uint32_t peer, uint64_t ticks, uint64_t indirect_ticks = 0) {
+        record_partner(&call_, part_, peer, 7, ticks, indirect_ticks);
         all_ticks_ += ticks;
         all_count_ += 1;
     }
@@ -34,7 +33,7 @@ class WaitRecords : public Records {
         all_ticks_ += ticks;
         all_count_ += 1;
     }
-    // Those of a list by rank, or by path; with the rest they are all that was booked.
+    // The records of a list by rank or by path; with the rest they are all that was recorded.
     template <class Record>
     std::map<uint32_t, Record> kept(CellIndex first, uint32_t Record::*key, uint64_t rest_ticks,
                                     uint64_t rest_count) const {
@@ -84,7 +83,7 @@ TEST_F(WaitRecords, KeepAllThatTheyHaveRoomFor) {
     }
 }
 
-TEST_F(WaitRecords, WhatIsHeavyComesInWhateverWasThereFirst) {
+TEST_F(WaitRecords, HeavyPartnersDisplaceLightOnes) {
     for (uint32_t peer = 0; peer < 100; ++peer) partner(peer, 10, 10);
     for (int round = 0; round < 40; ++round) {
         partner(500, 1000, 300);
@@ -100,7 +99,7 @@ TEST_F(WaitRecords, WhatIsHeavyComesInWhateverWasThereFirst) {
     EXPECT_EQ(part_->partner_count, kWaitPartners);
 }
 
-// One of the light ones that weigh little comes in only when many of them together do not.
+// A light newcomer gets a record only when many of them together are heavy.
 TEST_F(WaitRecords, ShortWaitingDisplacesNothing) {
     for (uint32_t peer = 0; peer < kWaitPartners; ++peer) partner(peer, 1000);
     for (uint32_t peer = 100; peer < 199; ++peer) partner(peer, 10);
@@ -110,7 +109,7 @@ TEST_F(WaitRecords, ShortWaitingDisplacesNothing) {
     EXPECT_EQ(part_->rest_count, 99u);
 }
 
-// In turn, one more than there is room for: that is no reason to know nothing.
+// One more partner than fits, in turn: most stay known.
 TEST_F(WaitRecords, InTurnMostStay) {
     constexpr int kRounds = 1000;
     for (int round = 0; round < kRounds; ++round) {
@@ -119,15 +118,15 @@ TEST_F(WaitRecords, InTurnMostStay) {
     EXPECT_GE(ticks_in(partners()), all_ticks_ * 3 / 4);
 }
 
-// A long tail of what comes once, and among it one that comes every tenth time.
-TEST_F(WaitRecords, WhatComesAgainStaysAmongWhatComesOnce) {
+// Many partners occur once, and one of them every tenth time.
+TEST_F(WaitRecords, RecurringPartnersStayAmongSingleOnes) {
     for (uint32_t i = 0; i < 5000; ++i) partner(i % 10 == 0 ? 9999 : 10'000 + i, 10);
     const auto found = partners();
     ASSERT_EQ(found.count(9999), 1u);
     EXPECT_GE(found.at(9999).ticks, 500u * 10 / 2);
 }
 
-TEST_F(WaitRecords, CausesComeInWhateverWasThereFirst) {
+TEST_F(WaitRecords, HeavyCausesDisplaceLightOnes) {
     for (uint32_t path = 1; path <= 3 * kMostCauses; ++path) cause(path, 10, false);
     for (int round = 0; round < 40; ++round) {
         cause(1'000'000, 1000, round % 4 == 0);
@@ -143,7 +142,7 @@ TEST_F(WaitRecords, CausesComeInWhateverWasThereFirst) {
     for (const auto& [path, record] : found) EXPECT_LE(record.direct_wait_ticks, record.ticks);
 }
 
-// Where the file has no room for more the heavy ones take the places that there are.
+// If the file is full, heavy newcomers take existing records.
 TEST_F(WaitRecords, AFullFileLosesNoTimeOfCauses) {
     cause(1, 10);
     while (take_cells(t_thread, 1) != 0) {
@@ -183,7 +182,7 @@ TEST_F(WaitRecords, CausesOfRanksAreApart) {
     EXPECT_EQ(t_thread->record->rest_cause_count, 1u);
 }
 
-// MPI_Pcontrol(2): what displaced others before weighs nothing any more.
+// MPI_Pcontrol(2): displaced weight is forgotten.
 TEST_F(WaitRecords, AreForgottenWithTheirWeight) {
     for (uint32_t peer = 0; peer < 100; ++peer) partner(peer, 1000);
     for (uint32_t path = 1; path <= 3 * kMostCauses; ++path) {

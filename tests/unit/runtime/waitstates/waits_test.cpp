@@ -1,5 +1,5 @@
-// What is booked of a waiting: for whom, on which path, what caused it in the end, and what is
-// passed on to those who wait for this thread then (waits.h).
+// The records of a wait: for whom, on which path, its root cause, and the propagation to ranks that
+// wait for this thread (waits.h).
 #include "runtime/waitstates/waits.h"
 
 #include <string.h>
@@ -14,11 +14,11 @@
 namespace dwell {
 namespace {
 
-constexpr uint64_t kUnit = uint64_t{1} << kDebtShift;
+constexpr uint64_t kUnit = uint64_t{1} << kShortTicksShift;
 
 class Waits : public Records {
   protected:
-    // A call that waits `ticks` for `peer`, which said `said`.
+    // A call that waits `ticks` for `peer`, with that stamp.
     void wait(WaitKind kind, uint32_t peer, const EnterStamp& stamp, uint64_t ticks) {
         Call call;
         ASSERT_TRUE(begin(&call, MpiCall::kRecv, 16));
@@ -27,9 +27,9 @@ class Waits : public Records {
         end(&call, from, from + 10'000'000);
     }
     static EnterStamp make_stamp(uint32_t path, uint32_t root_cause_rank = kNoPeer,
-                                 uint32_t root_cause_path = 0, uint16_t debt = 0,
+                                 uint32_t root_cause_path = 0, uint16_t delay_cost = 0,
                                  uint16_t work = 0) {
-        return {{0, 0}, path, root_cause_rank, root_cause_path, debt, work};
+        return {{0, 0}, path, root_cause_rank, root_cause_path, delay_cost, work};
     }
     const CommPart& part() { return *cell_at<CommPart>(node_at(16)->part); }
     const WaitPart& waited() { return *cell_at<WaitPart>(part().wait); }
@@ -51,11 +51,11 @@ class Waits : public Records {
     }
 };
 
-// What measures itself within the work for many requests is not counted beside it.
+// Overhead that is already measured within the work for many requests is not counted twice.
 TEST_F(Waits, WorkForManyRequestsIsMeasuredOnce) {
     Call call{};
     call.thread = t_thread;
-    const auto measured = [&call](int requests, uint64_t* within, bool settles) {
+    const auto measured = [&call](int requests, uint64_t* within, bool classifies) {
         t_thread->slow_overhead = 7000;
         const uint64_t before = now_ticks();
         {
@@ -64,7 +64,7 @@ TEST_F(Waits, WorkForManyRequestsIsMeasuredOnce) {
             while (now_ticks() - from < 1'000'000) {
             }
             *within = now_ticks() - from;
-            if (settles) {
+            if (classifies) {
                 t_thread->slow_overhead = 7000 + (now_ticks() - before);
             } else {
                 t_thread->slow_overhead += *within;
@@ -82,7 +82,7 @@ TEST_F(Waits, WorkForManyRequestsIsMeasuredOnce) {
     EXPECT_EQ(measured(4, &within, false), within);
 }
 
-TEST_F(Waits, AreBookedUnderPartnerPathAndKind) {
+TEST_F(Waits, AreRecordedByPartnerPathAndKind) {
     wait(WaitKind::kLateSender, 3, make_stamp(77), 500);
     wait(WaitKind::kLateSender, 3, make_stamp(77), 700);
     wait(WaitKind::kLateReceiver, 4, make_stamp(77), 60);
@@ -101,8 +101,8 @@ TEST_F(Waits, AreBookedUnderPartnerPathAndKind) {
     EXPECT_EQ(cause(3, 77)->direct_wait_ticks, 1200u);
 }
 
-TEST_F(Waits, AreDueToTheCauseAsFarAsTheDebtReaches) {
-    // The partner was made to wait 3 units by rank 9 before: so much of the 10 is due to that.
+TEST_F(Waits, AreDueToTheCauseUpToThePropagatedDelay) {
+    // The partner had waited 3 units for rank 9: so much of the 10 is due to rank 9.
     wait(WaitKind::kLateSender, 3, make_stamp(77, 9, 99, 3), 10 * kUnit);
     EXPECT_EQ(waited().indirect_wait_ticks, 3 * kUnit);
     EXPECT_EQ(partner(3, 77)->indirect_wait_ticks, 3 * kUnit);
@@ -111,15 +111,14 @@ TEST_F(Waits, AreDueToTheCauseAsFarAsTheDebtReaches) {
     ASSERT_NE(cause(9, 99), nullptr);
     EXPECT_EQ(cause(9, 99)->ticks, 3 * kUnit);
     EXPECT_EQ(cause(9, 99)->direct_wait_ticks, 0u);
-    // A debt beyond the waiting causes no more than that.
+    // A propagated delay longer than the wait causes no more than the wait.
     wait(WaitKind::kLateSender, 3, make_stamp(77, 9, 99, 500), 20 * kUnit);
     EXPECT_EQ(cause(9, 99)->ticks, 23 * kUnit);
     EXPECT_EQ(cause(3, 77)->ticks, 7 * kUnit);
 }
 
 TEST_F(Waits, NobodyCausedMoreThanItComputed) {
-    // 10 units, of which the partner was made to wait 3 and computed 2: of the rest nothing is
-    // known.
+    // 10 units, of which the partner had waited 3 and computed 2: the rest is unknown.
     wait(WaitKind::kLateSender, 3, make_stamp(77, 9, 99, 3, 2), 10 * kUnit);
     EXPECT_EQ(cause(3, 77)->ticks, 2 * kUnit);
     EXPECT_EQ(cause(9, 99)->ticks, 3 * kUnit);
@@ -128,9 +127,9 @@ TEST_F(Waits, NobodyCausedMoreThanItComputed) {
     EXPECT_EQ(part().sync_ticks, 10 * kUnit);
 }
 
-// A call that has told of its start may look up a channel and begin anew. The computation before it
-// is one part of the rank's time, whoever asks for it.
-TEST_F(Waits, AComputationIsNotedOnceWhereTheCallsStartMoves) {
+// A call with a published stamp may look up a channel and restart. The computation before it is one
+// part of the timeline.
+TEST_F(Waits, AComputationIsAddedOnceIfTheCallRestarts) {
     const auto timeline = std::make_unique<Timeline>();
     g_own_timeline = timeline.get();
     g_least_part_ticks = 100;
@@ -154,8 +153,8 @@ TEST_F(Waits, AComputationIsNotedOnceWhereTheCallsStartMoves) {
     g_least_part_ticks = UINT64_MAX;
 }
 
-// Had its own computation taken no time, the partner and itself would both have come earlier.
-TEST_F(Waits, NobodyIsMadeToWaitByItself) {
+// Without its own computation both ranks would have entered earlier.
+TEST_F(Waits, NoRankIsTheCauseOfItsOwnWait) {
     g_process.header->rank = 9;
     wait(WaitKind::kLateSender, 3, make_stamp(77, 9, 99, 40, 7), 10 * kUnit);
     g_process.header->rank = 0;
@@ -175,33 +174,32 @@ TEST(ShortTicks, AreCutOffByLessThanAThousandth) {
     EXPECT_EQ(short_ticks(UINT64_MAX), UINT16_MAX);
 }
 
-// A receive of 400 ticks that got a message sent `since` ticks after it began (less than nothing:
-// before) by a rank that had lost 250 by then; its virtual ticks. `blocked` is what its duration
-// seems to say.
+// The virtual ticks of a receive that took 400 ticks. Its message was sent `since` ticks after it
+// began (negative: before) by a rank that had lost 250. `blocked`: what the duration suggests.
 class Receives : public Waits {
   protected:
-    static constexpr uint64_t kStep = 1'000'000;  // from call to call
+    static constexpr uint64_t kStep = 1'000'000;  // between two calls
     uint64_t receive(int64_t since, bool blocked) {
-        return settled(blocked, [this, stamp = said_at(since)](Waiting* waiting) {
+        return classified(blocked, [this, stamp = stamp_at(since)](Waiting* waiting) {
             waiting->add_message(&channel_, 3, 8, stamp);
         });
     }
-    // The same of a send that had to meet its receiver, which came then.
+    // The same for a send that waits for its receiver, which entered then.
     uint64_t send(int64_t since) {
-        return settled(true, [stamp = said_at(since)](Waiting* waiting) {
+        return classified(true, [stamp = stamp_at(since)](Waiting* waiting) {
             waiting->add_collective(WaitKind::kLateReceiver, 3, stamp);
         });
     }
-    EnterStamp said_at(int64_t since) const {
+    EnterStamp stamp_at(int64_t since) const {
         const uint64_t real = begin_ + kStep + static_cast<uint64_t>(since);
         return {{real, real - 250}, 77, kNoPeer, 0, 0};
     }
     template <typename Add>
-    uint64_t settled(bool blocked, Add add) {
-        return settled_within(400, blocked, add);
+    uint64_t classified(bool blocked, Add add) {
+        return classified_within(400, blocked, add);
     }
     template <typename Add>
-    uint64_t settled_within(uint64_t ticks, bool blocked, Add add) {
+    uint64_t classified_within(uint64_t ticks, bool blocked, Add add) {
         Call call;
         EXPECT_TRUE(begin(&call, MpiCall::kRecv, 16));
         g_process.call_cost_ticks = 0;
@@ -230,36 +228,37 @@ class Receives : public Waits {
 };
 
 TEST_F(Receives, ThatWaitShortlyTakeOverTheSendersIntrusion) {
-    receive(100, false);                   // the first one tells nothing of others
-    EXPECT_EQ(receive(100, false), 300u);  // shows how long a message takes: 300
-    EXPECT_EQ(receive(100, false), 150u);  // sent at -150 on the virtual clock, and 300 on its way
-    EXPECT_EQ(receive(100, true), 150u);   // however the duration looks
+    receive(100, false);                   // the first one is not used
+    EXPECT_EQ(receive(100, false), 300u);  // shows the transfer time: 300
+    EXPECT_EQ(receive(100, false), 150u);  // sent at -150 on the virtual clock, transfer 300
+    EXPECT_EQ(receive(100, true), 150u);   // whatever the duration suggests
     EXPECT_FALSE(found_);
-    EXPECT_EQ(receive(-5000, true), 400u);  // the message was there: it only took long
+    EXPECT_EQ(receive(-5000, true), 400u);  // the message was there: the call only took long
     EXPECT_TRUE(found_);
     EXPECT_EQ(receive(-5000, false), 400u);
-    // On its way when the receive began, for 100 more: this waiting hides the receiver's intrusion,
-    // not what it did itself.
+    // Under way when the receive began, for 100 more: this wait hides the receiver's lost time, but
+    // not its own work.
     EXPECT_EQ(receive(-200, false), 300u);
 }
 
-TEST_F(Receives, OfMessagesThatWereSentLaterAreClockErrors) {
+TEST_F(Receives, OfMessagesSentAfterTheEndAreClockErrors) {
     const uint64_t& errors = t_thread->record->clock_errors;
     receive(400, true);
     EXPECT_EQ(errors, 0u);
     receive(401, true);
     EXPECT_EQ(errors, 1u);
-    // A send ends when MPI has taken its message out, be it in another call of the receiver's.
-    EXPECT_EQ(send(100), 300u);  // it came at -150 on the virtual clock, and the rest is MPI's
+    // A send ends when its message is taken, even in another call of the receiver.
+    EXPECT_EQ(send(100),
+              300u);  // the receiver entered at -150 on the virtual clock, the rest is MPI's
     send(900);
     EXPECT_EQ(errors, 1u);
 }
 
-// A call that waits for several ranks waits until the last of them came, in whatever order they are
-// looked at: until 300 for rank 5, of 400 ticks.
+// A call that waits for several ranks waits until the last entered, in any order of look-up: until
+// 300 for rank 5, of 400 ticks.
 TEST_F(Receives, ForSeveralWaitForTheLast) {
     const auto at = [this](int64_t since) {
-        EnterStamp stamp = said_at(since);
+        EnterStamp stamp = stamp_at(since);
         stamp.at.virt = stamp.at.real;
         return stamp;
     };
@@ -268,7 +267,7 @@ TEST_F(Receives, ForSeveralWaitForTheLast) {
             const uint64_t before = call_sync();
             const EnterStamp early = at(100);
             const EnterStamp late = at(300);
-            const uint64_t ticks = settled(true, [&](Waiting* waiting) {
+            const uint64_t ticks = classified(true, [&](Waiting* waiting) {
                 for (int k = 0; k < 2; ++k) {
                     const bool last = (k == 1) == forward;
                     const EnterStamp& stamp = last ? late : early;
@@ -289,28 +288,28 @@ TEST_F(Receives, ForSeveralWaitForTheLast) {
     EXPECT_EQ(partner(3, 77), nullptr);
 }
 
-TEST_F(Receives, MeasureWhatSettlingCosts) {
+TEST_F(Receives, MeasureTheCostOfClassification) {
     const uint64_t before = now_ticks();
     receive(100, false);
     EXPECT_GE(measured_,
-              before - (begin_ + 400));  // counted from the end of the call, here long ago
+              before - (begin_ + 400));  // counted from the end of the call, which is long ago
     EXPECT_LE(measured_, now_ticks() - (begin_ + 400));
 }
 
 TEST(EagerLimits, AreThoseThatTheUserSet) {
     const EagerLimits before = g_eager_limits;
-    EXPECT_EQ(before.node, 4096u);
+    EXPECT_EQ(before.eager_limit_shm, 4096u);
     setenv("OMPI_MCA_btl_vader_eager_limit", "8192", 1);
     setenv("OMPI_MCA_btl_vader_max_inline_send", "64", 1);
     setenv("OMPI_MCA_btl_tcp_eager_limit", "1048576", 1);
     read_eager_limits();
-    EXPECT_EQ(g_eager_limits.node, 8192u);
-    EXPECT_EQ(g_eager_limits.copied, 64u);
-    EXPECT_EQ(g_eager_limits.hosts, 1048576u);
+    EXPECT_EQ(g_eager_limits.eager_limit_shm, 8192u);
+    EXPECT_EQ(g_eager_limits.copy_limit, 64u);
+    EXPECT_EQ(g_eager_limits.eager_limit_net, 1048576u);
     for (const char* bad : {"", "x", "-1", "12x", "99999999999999999999"}) {
         setenv("OMPI_MCA_btl_vader_eager_limit", bad, 1);
         read_eager_limits();
-        EXPECT_EQ(g_eager_limits.node, 8192u) << bad;
+        EXPECT_EQ(g_eager_limits.eager_limit_shm, 8192u) << bad;
     }
     for (const char* name : {"OMPI_MCA_btl_vader_eager_limit", "OMPI_MCA_btl_vader_max_inline_send",
                              "OMPI_MCA_btl_tcp_eager_limit"}) {
