@@ -104,7 +104,7 @@ def cplusplus():
         if shutil.which(plus) is None:
             continue
         for flags in (["-O2", "-std=c++11"], ["-O0", "-std=c++20"]):
-            _, records = records_of([compiled(plus, "annotations.cpp", *flags, "-pthread"), "kill"])
+            _, records = records_of([compiled(plus, "by_hand.cpp", *flags, "-pthread"), "kill"])
             outer = records.root.named("outer")
             check_equal((outer.count, outer.named("thrown").count, outer.named("after").count),
                         (10, 10, 10), f"{compiler} {flags}")
@@ -269,7 +269,7 @@ def linkers():
             check_by_hand([compiled("gcc", "by_hand.c", *flags)])
             alone = execute([compiled("gcc", "by_hand.c", *flags)])
             check_equal((alone.code, alone.stderr), (0, ""), f"alone, {flags}")
-        plus = compiled("g++", "annotations.cpp", "-O2", f"-fuse-ld={linker}", "-pthread")
+        plus = compiled("g++", "by_hand.cpp", "-O2", f"-fuse-ld={linker}", "-pthread")
         _, records = records_of([plus, "kill"])
         check_equal(records.root.named("outer").count, 10, f"C++ by {linker}")
         check_code_probes("g++", ("-O1", f"-fuse-ld={linker}"))
