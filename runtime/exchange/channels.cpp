@@ -1,3 +1,5 @@
+// The receiver's side of channels.h: which entry a receive matches, and what happens when messages
+// were dropped or received unseen.
 #include "runtime/exchange/channels.h"
 
 #include <string.h>

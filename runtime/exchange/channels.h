@@ -1,30 +1,18 @@
-// Time stamps of messages between two ranks of one host (DESIGN 4, "which message").
+// Time stamps of messages between two ranks of one host (DESIGN 4, "which message"). Two ranks
+// share a page with one ring of entries for each direction. The sender writes an entry before it
+// hands the message to MPI; the n-th receive of a communicator and tag matches the n-th such entry,
+// counted in post order (posted_receives.h).
 //
-// Two ranks share a page with one ring of entries for each direction. The sender writes an entry
-// before it hands the message to MPI. MPI keeps the order of messages of one sender, communicator
-// and tag, so the n-th receive of a tag matches the n-th entry of that tag. The post order of
-// receives decides which is the n-th (posted_receives.h).
+// A full ring drops entries; a dropped run, written as soon as there is room, counts the missing
+// messages so that later receives match their own entries. After a pause or an unclear error a
+// channel is out of step: the next receive takes the newest matching entry and gives up older ones,
+// except those written after a pause in which no receive was pending, whose senders may wait for an
+// answer. At worst a guess is the stamp of a later message that is already there; an older stamp
+// would hide a wait. Beyond kPosted receives (overflow) only the first is matched with certainty;
+// others use up an entry as usual, but read the newest matching stamp and are labelled as guessed.
 //
-// A full ring drops entries. As soon as there is room, the sender writes a dropped run: it counts
-// the missing messages by communicator and tag, so that later receives match their own entries
-// again.
-//
-// After a pause, or an error that leaves open whether a message was taken, a channel is out of
-// step: its entries may be of messages that were received already. The next receive then takes the
-// newest matching entry and gives up all older ones. Exception: entries written after a pause in
-// which no receive was pending stay, because their senders may be waiting for an answer. At worst a
-// guess is the stamp of a later message that is already there; an older stamp would hide a wait.
-//
-// At most kPosted receives are kept in post order; freed ones of one kind share a place. Receives
-// beyond that (overflow) come after them, and only the first of these is matched with certainty.
-// Another overflow receive, or a later one, uses up an entry as usual, but reads the stamp of the
-// newest matching one and is labelled as guessed.
-//
-// A sender that may wait for its receiver asks for an answer: the receiver writes its enter stamp
-// into the entry. For single-copy sends receivers report their progress unasked (progress_log.h).
-//
-// Threads: ChannelLock protects this process's side; it is taken only where MPI allows several
-// threads at a time. Not signal-safe.
+// ChannelLock protects this process's side, only where MPI allows several threads at a time. Not
+// signal-safe.
 #ifndef DWELL_RUNTIME_EXCHANGE_CHANNELS_H_
 #define DWELL_RUNTIME_EXCHANGE_CHANNELS_H_
 
@@ -45,6 +33,8 @@ struct alignas(64) ChannelEntry {
                       // plus ChannelFlags
     Answer answer;    // enter time of the receiver, when it was asked for and has answered
 };
+// kWantsAnswer: the send may wait for its receiver. (For single-copy sends receivers log their
+// progress unasked, progress_log.h.)
 // kInRow: the kSkipped entries before this one have the same communicator and tag.
 enum ChannelFlags : uint32_t { kWantsAnswer = 1, kAnswered = 2, kInRow = 4 };
 constexpr int kOrderShift = 3;
@@ -88,7 +78,7 @@ struct Ring {
 };
 static_assert(offsetof(Ring, entries) == 64 && 2 * sizeof(Ring) == kExchangePage);
 
-// A posted receive that is not complete.
+// A posted receive that is not complete, or several freed ones of one kind.
 struct Posted {
     uint32_t comm;
     int32_t tag;

@@ -1,3 +1,5 @@
+// Collective tables: their area in the exchange, how processes join and leave one, and the stamps
+// in their slots.
 #include "runtime/exchange/collective_table.h"
 
 #include <errno.h>

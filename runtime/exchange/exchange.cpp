@@ -1,3 +1,4 @@
+// The shared file of a host: its directory of keys and the reservation of pages.
 #include "runtime/exchange/exchange.h"
 
 #include <dirent.h>

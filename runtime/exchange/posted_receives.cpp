@@ -1,3 +1,4 @@
+// Overflow receives and freed receives of a channel.
 #include "runtime/exchange/posted_receives.h"
 
 #include "runtime/mpi/mpi_api.h"

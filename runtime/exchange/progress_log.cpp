@@ -1,3 +1,4 @@
+// Writing and reading progress logs without waiting.
 #include "runtime/exchange/progress_log.h"
 
 #include "runtime/contract/path_hash.h"

@@ -1,3 +1,4 @@
+// Timelines: writing parts, and comparing two ranks by causes.
 #include "runtime/exchange/timeline.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// The first look-up of a channel, on the same or another host.
 #include "runtime/hosts/partners.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Sending and receiving piggyback messages, with their cost and credit.
 #include "runtime/hosts/piggyback.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Counting messages between hosts, and the stamps that have arrived.
 #include "runtime/hosts/remote_channels.h"
 
 #include "runtime/mpi/mpi_api.h"

@@ -1,3 +1,4 @@
+// Clock exchanges between the first rank and one leader of each other host.
 #include "runtime/hosts/remote_clocks.h"
 
 #include <stdlib.h>

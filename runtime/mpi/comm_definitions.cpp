@@ -1,3 +1,4 @@
+// The table of definitions by handle, and the ids of new objects.
 #include "runtime/mpi/comm_definitions.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Sizes of datatypes and communicators, asked of MPI when they are not cached.
 #include "runtime/mpi/datatypes.h"
 
 #include "runtime/mpi/mpi_handles.h"

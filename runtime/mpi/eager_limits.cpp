@@ -1,3 +1,4 @@
+// Open MPI's limits, from the environment.
 #include "runtime/mpi/eager_limits.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// Neighbours in Cartesian, graph and distributed graph topologies.
 #include "runtime/mpi/few_ranks.h"
 
 #include "runtime/mpi/mpi_handles.h"

@@ -1,3 +1,4 @@
+// Finding the MPI library, its functions and its predefined handles.
 #include "runtime/mpi/mpi_api.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// Queries to MPI, with null handles answered here.
 #include "runtime/mpi/mpi_handles.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// Private communication: waiting with a time limit, and sums and maxima by messages.
 #include "runtime/mpi/profiled_ranks.h"
 
 #include <sched.h>

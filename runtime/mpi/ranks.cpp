@@ -1,3 +1,4 @@
+// Groups of communicators, worlds, and the translation of ranks.
 #include "runtime/mpi/ranks.h"
 
 #include <errno.h>

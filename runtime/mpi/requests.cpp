@@ -1,3 +1,4 @@
+// The request table: page tables by handle, and entries that threads change without locks.
 #include "runtime/mpi/requests.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// The list of deferred receives, and their delivery by dwell.
 #include "runtime/order/deferred_receives.h"
 
 #include "runtime/mpi/datatypes.h"

@@ -1,3 +1,4 @@
+// The published states of a host's processes, and who can still send.
 #include "runtime/order/order.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// The choice among the requests of one call, on the virtual clock.
 #include "runtime/order/order_requests.h"
 
 #include "runtime/order/order_choice.h"

@@ -1,3 +1,5 @@
+// The wait analysis of collectives: the partners of each instance, and waiting beyond the
+// collective rule.
 #include "runtime/waitstates/collectives.h"
 
 #include "runtime/calls/call_order.h"

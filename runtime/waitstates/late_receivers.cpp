@@ -1,3 +1,4 @@
+// Late receivers: progress of this rank, and the waits of its sends.
 #include "runtime/waitstates/late_receivers.h"
 
 #include "runtime/mpi/datatypes.h"

@@ -1,3 +1,5 @@
+// Members on other hosts: choosing instances, sending and matching notices, and estimates without
+// them.
 #include "runtime/waitstates/remote_collectives.h"
 
 #include "runtime/contract/mpi_calls.h"

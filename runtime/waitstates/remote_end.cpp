@@ -1,3 +1,4 @@
+// MPI_Finalize between hosts: maxima over all profiled ranks give the last one and its stamp.
 #include "runtime/waitstates/remote_end.h"
 
 #include "runtime/hosts/remote_clocks.h"

@@ -1,3 +1,4 @@
+// Messages between hosts: matching, answering and estimating stamps.
 #include "runtime/waitstates/remote_messages.h"
 
 #include "runtime/mpi/eager_limits.h"

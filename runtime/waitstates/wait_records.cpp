@@ -1,3 +1,4 @@
+// The limited sets of wait records and cause records.
 #include "runtime/waitstates/wait_records.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The wait of one call: its virtual duration, the partner that decided it, and its root causes.
 #include "runtime/waitstates/waits.h"
 
 #include "runtime/calls/matched_receive.h"
