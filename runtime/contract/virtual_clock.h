@@ -32,15 +32,27 @@ inline Ending ending_at(const DualTime& entered, uint64_t virt, uint64_t partner
     return {virt, earlier(virt - entered.virt, beyond(partner_virt, entered.virt))};
 }
 
-// A message that does not wait for its receiver. `entered` is the receive (or the wait that
-// completes it), left at the real time `left`; `sent` when the send began. `travel` is the time
-// from the start of the send to the completion of the receive, `found` what a receive costs that
-// finds its message. Nothing makes the call end later than it did, clocks that disagree neither.
+// Nothing makes a call end later than it did (`left`, a real time), clocks that disagree neither.
+// The virtual time at which a receive ends that finds its messages, where that takes `work`.
+inline uint64_t end_of_work(const DualTime& entered, uint64_t left, uint64_t work) {
+    return entered.virt + earlier(work, beyond(left, entered.real));
+}
+// The virtual time at which a message that was `sent` completes its receive. `transfer_time`: from
+// the start of the send to the completion of the receive.
+inline uint64_t arrival_of(const DualTime& sent, uint64_t left, uint64_t transfer_time) {
+    return sent.virt + earlier(transfer_time, beyond(left, sent.real));
+}
+// A receive ends when its work is done and the last arrival is there.
+inline Ending ending_after(const DualTime& entered, uint64_t left, uint64_t work_end,
+                           uint64_t arrival, uint64_t sender_virt) {
+    return ending_at(entered, earlier(later(work_end, arrival), left), sender_virt);
+}
+// The message rule: one message that does not wait for its receiver. `entered` is the receive, or
+// the wait that completes it; `found` what a receive costs that finds its message.
 inline Ending message_ending(const DualTime& entered, uint64_t left, const DualTime& sent,
                              uint64_t transfer_time, uint64_t found) {
-    const uint64_t own = entered.virt + earlier(found, beyond(left, entered.real));
-    const uint64_t arrival = sent.virt + earlier(transfer_time, beyond(left, sent.real));
-    return ending_at(entered, earlier(later(own, arrival), left), sent.virt);
+    return ending_after(entered, left, end_of_work(entered, left, found),
+                        arrival_of(sent, left, transfer_time), sent.virt);
 }
 
 // The least that messages of a size travel, now that one took `travel`; 0: none is known. It rises

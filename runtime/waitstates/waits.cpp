@@ -234,10 +234,6 @@ void record_wait(Call* call, WaitKind kind, uint32_t peer, const EnterStamp& sta
     record_partner(call, part, peer, recorded.path, ticks, recorded.indirect_ticks);
 }
 
-uint64_t Waiting::transferred(const EnterStamp& stamp, uint64_t transfer_time) const {
-    return stamp.at.virt + earlier(transfer_time, beyond(left_, stamp.at.real));
-}
-
 void Waiting::check_clock(WaitKind kind, const EnterStamp& stamp) {
     // A receiver may enter after the send's end: MPI copied the message in an earlier call.
     if (stamp.at.real > ended_ && kind != WaitKind::kLateReceiver) clock_error_ = true;
@@ -256,7 +252,7 @@ void Waiting::add_message(Channel* channel, uint32_t peer, uint64_t bytes,
     const uint32_t least = learnt == kOneTransferred ? 0 : learnt;
     const Partner sender{stamp, peer, WaitKind::kLateSender};
     check_clock(sender.kind, stamp);
-    consider(transferred(stamp, least != 0 ? least : found), sender);
+    consider(arrival_of(stamp.at, left_, least != 0 ? least : found), sender);
     until_ = later(until_, stamp.at.real + beyond(least, found));
     unblocked_ticks_ += found;
     messages_ += 1;
@@ -345,10 +341,10 @@ bool Waiting::classify_times(Call* call, bool blocked) {
     }
     if (clock_error_) call->thread->record->clock_errors += 1;
     const uint64_t elapsed = beyond(left_, entered_.real);
-    uint64_t virt = entered_.virt;
+    uint64_t work_end = entered_.virt;
     if (messages_ != 0) {
         const uint64_t worked = beyond(left_, later(until_, entered_.real));
-        virt += earlier(later(worked, unblocked_ticks_), elapsed);
+        work_end = end_of_work(entered_, left_, later(worked, unblocked_ticks_));
     }
     // The time after the last of all partners stays as it was.
     if (latest_real_ != 0) {
@@ -369,10 +365,10 @@ bool Waiting::classify_times(Call* call, bool blocked) {
             update_transfer(last_channel_->remote, transfer_class(last_bytes_),
                             static_cast<uint32_t>(transfer_time));
         }
-        consider(transferred(last_.stamp, transfer_time), last_);
+        consider(arrival_of(last_.stamp.at, left_, transfer_time), last_);
     }
-    const uint64_t end = earlier(later(virt, arrival_), left_);
-    const Ending ending = ending_at(entered_, end, decisive_.stamp.at.virt);
+    const Ending ending =
+        ending_after(entered_, left_, work_end, arrival_, decisive_.stamp.at.virt);
     call->ticks = ending.virt - entered_.virt;
     sync_ = own_sync_ = ending.sync;
     if (skipped_.messages != 0) [[unlikely]] {

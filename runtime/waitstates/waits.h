@@ -105,7 +105,6 @@ class Waiting {
     };
     void consider(uint64_t arrival, const Partner& partner);
     void check_clock(WaitKind kind, const EnterStamp& stamp);
-    uint64_t transferred(const EnterStamp& stamp, uint64_t transfer_time) const;
 
     void classify_polls();
     bool classify_times(Call* call, bool blocked);
