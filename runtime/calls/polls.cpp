@@ -1,3 +1,4 @@
+// Distributes the time between two stamped calls over the untimed polls between them.
 #include "runtime/calls/polls.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@ namespace dwell {
 
 namespace {
 
-// Hands out what there is, to one claim after the other.
+// Grants time to successive claims until it is used up.
 class TimeBudget {
   public:
     explicit TimeBudget(uint64_t ticks) : ticks_(ticks) {}
@@ -18,7 +19,7 @@ class TimeBudget {
         ticks_ -= taken;
         return taken;
     }
-    // The factor at which claims of `total` fit.
+    // The factor by which claims of `total` must be scaled to fit.
     double scale(uint64_t total) const {
         return total <= ticks_ ? 1 : static_cast<double>(ticks_) / static_cast<double>(total);
     }
@@ -32,7 +33,7 @@ uint64_t scaled(uint64_t ticks, double factor) {
     return factor == 1 ? ticks : static_cast<uint64_t>(static_cast<double>(ticks) * factor);
 }
 
-// Calls `use(poll, leg)` for each leg with polls that have no time yet.
+// Calls `use(poll, leg)` for each interval with untimed polls.
 template <typename Use>
 void for_each_untimed(Thread* thread, Use use) {
     for (uint32_t left = thread->untimed_polls; left != 0; left &= left - 1) {
@@ -43,12 +44,12 @@ void for_each_untimed(Thread* thread, Use use) {
     }
 }
 
-// What the untimed polls of a thread would like to have.
+// Time that the untimed polls of a thread claim.
 struct Claims {
     uint64_t cost = 0;
     uint64_t polls = 0;
     uint64_t computation = 0;
-    uint64_t stamps = 0;  // what as many time stamps cost
+    uint64_t stamps = 0;  // cost of as many time stamps
 };
 Claims claims_of(Thread* thread) {
     Claims claims;
@@ -133,7 +134,7 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
     Thread* thread = call->thread;
     if (blocks) thread->delay.note_polled(call->start_ticks, call->ticks);
     thread->untimed_left = 0;
-    // Polls in user code must not take the place of the one around it.
+    // Polls in user code must not replace the poll around it.
     if (call->path == nullptr || requests > kPollRequests || thread->user_depth != 0) return;
     const uint64_t since = call->start_ticks - thread->last_ticks;
     const uint64_t lost = lost_before(call);
@@ -153,8 +154,8 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
         poll->handles[i] = before[i].handle;
         poll->before[i] = before[i];
     }
-    // Beside MPI's work some of dwell's lies between the time stamps. That of a poll overlaps with
-    // it, that of a call that waits does not: so much less is to be taken out here.
+    // Part of dwell's work lies between the stamps. For a poll it overlaps with MPI's work, for a
+    // blocking call it does not, so less is subtracted here.
     poll->ticks.add(call->ticks + beyond(g_process.inner_cost_ticks, g_process.poll_inner_ticks));
     PollInterval* leg = leg_of(thread, poll);
     if (call->after_untimed || leg->interval == nullptr) return;
@@ -171,10 +172,9 @@ void record_untimed(Thread* thread, uint64_t until) {
     const uint64_t cost = budget.take(claims.cost);
     record->intrusion_ticks += cost;
     record->own_ticks += cost;
-    // A poll of some nanoseconds overlaps with the stamps around it, so that how much of the time
-    // is its own is known within what these cost; and a timed one among many that are not is slow,
-    // so that the computation before it seems longer. What is left for that, of all the time that
-    // the polls had, is theirs where it is no more than the stamps.
+    // A short poll overlaps with its stamps, so its duration is known only within their cost, and
+    // a timed poll among untimed ones is slow, which lengthens the computation before it. Time
+    // left over is given to the polls where it is no more than the cost of the stamps.
     const bool alone = claims.polls != 0 && beyond(budget.left(), claims.polls) <= claims.stamps;
     const double polls_scale =
         alone && budget.left() > claims.polls
@@ -221,12 +221,11 @@ void stop_poll(Call* call) {
     call->histogram = cell_at<SizeHistogram>(call->index + kHistogramOffsetCells);
     call->histogram->untimed += 1;
     call->after_untimed = false;
-    call->inner_overhead = 0 - g_process.inner_cost_ticks;  // it had no stamp at its start
+    call->inner_overhead = 0 - g_process.inner_cost_ticks;  // no stamp was taken at its start
     call->thread->calls += 1;
 }
 
-// It took as long as an unsuccessful one and, as far as there is time left, what a message of its
-// size costs that is found.
+// Estimated as an unsuccessful poll and, as far as time is left, the cost of a matched receive.
 void estimate_poll(Call* call, uint64_t bytes) {
     Thread* thread = call->thread;
     const Claims claims = claims_of(thread);
@@ -241,16 +240,16 @@ void estimate_poll(Call* call, uint64_t bytes) {
     record_untimed_before(call);
 }
 
-// What a poll costs beyond MPI's own work is measured with loads finished where MPI's would be:
-// what comes before it and what comes after it do not overlap, but the end of a poll and the
-// beginning of the next one do, as in a loop that does nothing else. Without that it would be 6 ns
-// in place of 9 to 11.
+// The cost of a poll beyond MPI's own work, measured with loads finished where MPI's work would be:
+// work before and after MPI's does not overlap, but the end of a poll overlaps with the beginning
+// of the next one, as in a polling loop. Without the fence 6 ns would be measured in place of 9
+// to 11.
 void calibrate_polls(const Frame* frame) {
     constexpr int kCalls = 10;
     constexpr int kRounds = 20;
     Thread* thread = t_thread;
     uint64_t best_inner = UINT64_MAX;
-    // The least cost of a timed poll and `count` untimed ones.
+    // The minimum cost of a timed poll followed by `count` untimed ones.
     const auto cost_of = [&](uint32_t count, auto in_place_of_mpi) {
         uint64_t best = UINT64_MAX;
         for (int round = 0; round < kRounds; ++round) {

@@ -265,7 +265,7 @@ const Module* add_module(Thread* thread, const Wanted& wanted) {
 
 }  // namespace
 
-bool is_of_helpers(uintptr_t address) {
+bool is_in_mpi_library(uintptr_t address) {
     const ReentryGuard busy;
     Asked asked{address, false};
     dl_iterate_phdr(ask_address, &asked);

@@ -42,7 +42,7 @@ CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
     return made;
 }
 
-CellIndex collective_node(CellIndex a, CellIndex b) {
+CellIndex common_ancestor(CellIndex a, CellIndex b) {
     auto depth = [](CellIndex node) {
         int n = 0;
         for (; node != 0; node = cell_at<Node>(node)->parent) ++n;

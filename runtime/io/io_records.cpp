@@ -129,7 +129,7 @@ DWELL_COLD Thread* thread_for_io(const Frame* frame, int file) {
         recorded = known > kFileOff ||
                    (known == 0 && fstat(file, &about) == 0 && is_recorded(file, about));
     }
-    if (recorded) recorded = !is_of_helpers(static_cast<uintptr_t>(frame->return_address - 1));
+    if (recorded) recorded = !is_in_mpi_library(static_cast<uintptr_t>(frame->return_address - 1));
     errno = saved_errno;
     if (!recorded) return nullptr;
     Thread* thread = attach_for_io();

@@ -188,7 +188,7 @@ CellIndex measured_node(CellIndex node) {
 // meanwhile without being read counts for what is around.
 CellIndex where(const ThreadMetrics* metrics, CellIndex here) {
     if (metrics->call != 0) return metrics->call;  // left by a throw
-    return measured_node(collective_node(metrics->at, here));
+    return measured_node(common_ancestor(metrics->at, here));
 }
 
 // Reads, and books all up to now on where() it was done.
