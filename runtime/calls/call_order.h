@@ -14,7 +14,7 @@ enum class Dependence : uint8_t;
 enum class MpiCall : uint16_t;
 
 struct CallOrder {
-    // Posts the deferred receives: all of them, or those that this call does not post itself.
+    // Posts all deferred receives; end_deferring: unless the call `number` does so itself.
     void (*post_deferred)();
     void (*end_deferring)(MpiCall number);
     // A call has ended, or starts to wait.

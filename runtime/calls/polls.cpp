@@ -33,13 +33,13 @@ uint64_t scaled(uint64_t ticks, double factor) {
     return factor == 1 ? ticks : static_cast<uint64_t>(static_cast<double>(ticks) * factor);
 }
 
-// Calls `use(poll, leg)` for each interval with untimed polls.
+// Calls `use(poll, interval)` for each interval with untimed polls.
 template <typename Use>
 void for_each_untimed(Thread* thread, Use use) {
     for (uint32_t left = thread->untimed_polls; left != 0; left &= left - 1) {
         Poll& poll = thread->polls[__builtin_ctz(left) - 1];
-        for (PollInterval& leg : poll.legs) {
-            if (leg.untimed != 0) use(poll, leg);
+        for (PollInterval& interval : poll.intervals) {
+            if (interval.untimed != 0) use(poll, interval);
         }
     }
 }
@@ -53,11 +53,11 @@ struct Claims {
 };
 Claims claims_of(Thread* thread) {
     Claims claims;
-    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& leg) {
-        claims.cost += leg.untimed * g_process.poll_cost_ticks;
-        claims.polls += leg.untimed * poll.ticks.value();
-        claims.computation += leg.untimed * leg.computation.value();
-        claims.stamps += leg.untimed * g_process.inner_cost_ticks;
+    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& interval) {
+        claims.cost += interval.untimed * g_process.poll_cost_ticks;
+        claims.polls += interval.untimed * poll.ticks.value();
+        claims.computation += interval.untimed * interval.computation.value();
+        claims.stamps += interval.untimed * g_process.inner_cost_ticks;
     });
     return claims;
 }
@@ -89,15 +89,15 @@ Poll* poll_of(Thread* thread, const PathEntry* path) {
     return poll->path == path ? poll : nullptr;
 }
 
-PollInterval* leg_of(Thread* thread, Poll* poll) {
-    PollInterval* leg = find_leg(poll, thread->last);
-    if (leg != nullptr) return leg;
-    leg = &poll->legs[poll->next_leg++ % kPollIntervals];
-    *leg = PollInterval{};
-    leg->from = thread->last;
-    const CellIndex interval = interval_before(thread, poll->index);
-    leg->interval = interval != 0 ? cell_at<Node>(interval) : nullptr;
-    return leg;
+PollInterval* poll_interval_of(Thread* thread, Poll* poll) {
+    PollInterval* interval = find_poll_interval(poll, thread->last);
+    if (interval != nullptr) return interval;
+    interval = &poll->intervals[poll->next_interval++ % kPollIntervals];
+    *interval = PollInterval{};
+    interval->from = thread->last;
+    const CellIndex node = interval_before(thread, poll->index);
+    interval->node = node != 0 ? cell_at<Node>(node) : nullptr;
+    return interval;
 }
 
 }  // namespace
@@ -157,9 +157,9 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
     // Part of dwell's work lies between the stamps. For a poll it overlaps with MPI's work, for a
     // blocking call it does not, so less is subtracted here.
     poll->ticks.add(call->ticks + beyond(g_process.inner_cost_ticks, g_process.poll_inner_ticks));
-    PollInterval* leg = leg_of(thread, poll);
-    if (call->after_untimed || leg->interval == nullptr) return;
-    leg->computation.add(computation);
+    PollInterval* interval = poll_interval_of(thread, poll);
+    if (call->after_untimed || interval->node == nullptr) return;
+    interval->computation.add(computation);
     thread->last_poll = poll;
     thread->untimed_left = kUntimedPolls;
 }
@@ -180,20 +180,21 @@ void record_untimed(Thread* thread, uint64_t until) {
         alone && budget.left() > claims.polls
             ? static_cast<double>(budget.left()) / static_cast<double>(claims.polls)
             : budget.scale(claims.polls);
-    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& leg) {
-        const uint64_t ticks = budget.take(scaled(leg.untimed * poll.ticks.value(), polls_scale));
+    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& interval) {
+        const uint64_t ticks =
+            budget.take(scaled(interval.untimed * poll.ticks.value(), polls_scale));
         auto* histogram = cell_at<SizeHistogram>(poll.index + kHistogramOffsetCells);
         poll.node->ticks += ticks;
         histogram->event_ticks[poll.slot] += ticks;
-        histogram->untimed += leg.untimed;
+        histogram->untimed += interval.untimed;
         if (!poll.blocks) return;
         cell_at<CommPart>(poll.index + kPartCells)->blocked_ticks += ticks;
         thread->delay.note_polled(thread->last_ticks, ticks);
     });
     const double computation_scale = budget.scale(claims.computation);
-    for_each_untimed(thread, [&](const Poll&, const PollInterval& leg) {
-        leg.interval->ticks +=
-            budget.take(scaled(leg.untimed * leg.computation.value(), computation_scale));
+    for_each_untimed(thread, [&](const Poll&, const PollInterval& interval) {
+        interval.node->ticks +=
+            budget.take(scaled(interval.untimed * interval.computation.value(), computation_scale));
     });
     thread->last_ticks += all - budget.left();
     record->last_ticks = thread->last_ticks;
@@ -202,7 +203,7 @@ void record_untimed(Thread* thread, uint64_t until) {
 }
 
 void forget_untimed(Thread* thread) {
-    for_each_untimed(thread, [](const Poll&, PollInterval& leg) { leg.untimed = 0; });
+    for_each_untimed(thread, [](const Poll&, PollInterval& interval) { interval.untimed = 0; });
     thread->untimed_polls = 0;
 }
 
@@ -231,7 +232,7 @@ void estimate_poll(Call* call, uint64_t bytes) {
     const Claims claims = claims_of(thread);
     const uint64_t poll_ticks = call->poll->ticks.value();
     const uint64_t usual = lost_before(call) + claims.cost + claims.polls + claims.computation +
-                           call->leg->computation.value() + poll_ticks;
+                           call->poll_interval->computation.value() + poll_ticks;
     TimeBudget budget(call->end_ticks - thread->last_ticks);
     const uint64_t left = budget.left() > usual ? budget.left() - usual : 0;
     const uint64_t found = matched_receive_ticks(bytes);

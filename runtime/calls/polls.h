@@ -40,7 +40,7 @@ class RecentMean {
 
 // The interval between the previous call and a poll.
 struct PollInterval {
-    Node* interval;  // null: unused
+    Node* node;  // null: unused
     CellIndex from;
     uint32_t untimed;  // polls without time so far
     RecentMean computation;
@@ -57,17 +57,17 @@ struct Poll {
     uint8_t slot;    // its EventSlot
     bool blocks;     // an unsuccessful call's time counts as blocked
     uint32_t calls;  // Thread::calls when the requests were last verified
-    uint32_t next_leg;
+    uint32_t next_interval;
     Poll* follower;  // the poll that followed this one last time; never null
     RecentMean ticks;
-    PollInterval legs[kPollIntervals];
+    PollInterval intervals[kPollIntervals];
     MPI_Request handles[kPollRequests];
     Before before[kPollRequests];
 };
 
-inline PollInterval* find_leg(Poll* poll, CellIndex from) {
-    for (PollInterval& leg : poll->legs) {
-        if (leg.from == from && leg.interval != nullptr) return &leg;
+inline PollInterval* find_poll_interval(Poll* poll, CellIndex from) {
+    for (PollInterval& interval : poll->intervals) {
+        if (interval.from == from && interval.node != nullptr) return &interval;
     }
     return nullptr;
 }
@@ -107,12 +107,12 @@ DWELL_BODY bool begin_poll(Call* call, MpiCall number, const Frame* frame, int c
         if (poll == nullptr) return false;
         thread->last_poll->follower = poll;
     }
-    PollInterval* leg = find_leg(poll, thread->last);
-    if (leg == nullptr) return false;
+    PollInterval* interval = find_poll_interval(poll, thread->last);
+    if (interval == nullptr) return false;
     if (count != 0 && !same_requests(thread, poll, count, requests)) return false;
     call->thread = thread;
     call->poll = poll;
-    call->leg = leg;
+    call->poll_interval = interval;
     call->index = poll->index;
     open_call(call);
     return true;
@@ -124,8 +124,8 @@ inline void end_poll(Call* call) {
     Poll* poll = call->poll;
     poll->node->count += 1;
     *poll->event_count += 1;
-    call->leg->interval->count += 1;
-    call->leg->untimed += 1;
+    call->poll_interval->node->count += 1;
+    call->poll_interval->untimed += 1;
     thread->untimed_polls |= 1u << poll->number;
     thread->untimed_left -= 1;
     thread->last_poll = poll;

@@ -42,7 +42,7 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
         post_deferred();
         return nullptr;
     }
-    if (thread->in_tool && !goes_on_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
+    if (thread->in_tool && !recover_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
         return nullptr;
     thread->calls += 1;
     if (thread->user_depth != 0) drop_left_user_code(thread, reinterpret_cast<uint64_t>(frame));
@@ -51,7 +51,7 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
         record_abandoned(thread);
     }
     if (g_process.preserve_order) g_call_order->end_deferring(number);
-    if (thread->epoch != g_live->epoch) take_notice(thread);
+    if (thread->epoch != g_live->epoch) apply_changes(thread);
     if (g_process.inject_ticks != 0) thread->slow_overhead += inject(thread);
     return thread;
 }
@@ -201,11 +201,11 @@ void leave(Call* call) {
         adjust_span_and_user_time(thread);
     // Time with nodes of its own (I/O, OpenMP idle time) also makes partners wait.
     const uint64_t apart = call->start_ticks - thread->last_ticks;
-    const uint64_t rest = apart - thread->booked_ticks;
+    const uint64_t rest = apart - thread->separate_ticks;
     const uint64_t since = static_cast<int64_t>(rest) > 0 ? rest : 0;
     const uint64_t before = lost < since ? lost : since;
     const uint64_t computed = since - before;
-    thread->booked_ticks = 0;
+    thread->separate_ticks = 0;
     if (interval != 0) [[likely]] {
         add_duration(cell_at<Node>(interval), computed, untimed || call->after_untimed);
         const uint64_t work = computed + (apart - since);

@@ -36,7 +36,7 @@ struct Call {
     Poll* poll;               // the untimed poll, else null (polls.h)
     void* next_definition;    // where to pass a call that is not entered, or null
     const PathEntry* path;    // cached path, or null
-    PollInterval* leg;
+    PollInterval* poll_interval;
     bool after_untimed;  // untimed polls precede it since the last time stamp
 };
 

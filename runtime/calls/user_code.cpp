@@ -35,7 +35,7 @@ void open_below(Thread* thread, const UserCode& code) {
     if (thread->on.top == &thread->no_probes) {
         thread->no_probes.node = around;
     } else if (lies_on(thread->on, code.frame) && thread->on.top != thread->on.limit) {
-        push_unbooked(thread, kRowCode, code.frame);
+        push_without_node(thread, kRowCode, code.frame);
         thread->on.top->node = around;
     }
 }
@@ -57,7 +57,7 @@ void record_computation(Thread* thread, CellIndex node, Call* call, uint64_t now
     take_samples(thread, interval);
     const uint64_t lost = thread->slow_overhead;
     const uint64_t since = beyond(now, thread->last_ticks);
-    const uint64_t rest = since - thread->booked_ticks;
+    const uint64_t rest = since - thread->separate_ticks;
     const uint64_t left = static_cast<int64_t>(rest) > 0 ? rest : 0;
     const uint64_t computed = beyond(left, lost);
     const uint64_t end = now - thread->record->intrusion_ticks - lost;
@@ -97,7 +97,7 @@ DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
                           thread->last,
                           thread->last_ticks,
                           thread->slow_overhead,
-                          thread->booked_ticks,
+                          thread->separate_ticks,
                           thread->user_ticks,
                           now,
                           record->open[0].entry_ticks,
@@ -105,7 +105,7 @@ DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
     open_below(thread, *innermost(thread));
     // Pending overhead goes into the intrusion, so that the virtual clock continues.
     record->intrusion_ticks += thread->slow_overhead;
-    thread->slow_overhead = thread->booked_ticks = thread->user_ticks = 0;
+    thread->slow_overhead = thread->separate_ticks = thread->user_ticks = 0;
     thread->last = call->index;
     thread->last_ticks = now;
     thread->untimed_left = 0;
@@ -131,7 +131,7 @@ DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
     thread->user_depth -= 1;
     record->intrusion_ticks -= code.slow_overhead;
     thread->slow_overhead = code.slow_overhead;
-    thread->booked_ticks = code.booked_ticks;
+    thread->separate_ticks = code.separate_ticks;
     thread->user_ticks = code.user_ticks;
     thread->last = code.last;
     thread->last_ticks = code.last_ticks;
@@ -237,17 +237,17 @@ void drop_left_user_code(Thread* thread, uint64_t frame) {
         const CellIndex last = thread->last;
         const uint64_t last_ticks = thread->last_ticks;
         const uint64_t slow_overhead = thread->slow_overhead;
-        const uint64_t booked_ticks = thread->booked_ticks;
+        const uint64_t separate_ticks = thread->separate_ticks;
         thread->record->intrusion_ticks -= code.slow_overhead;
         thread->last = code.last;
         thread->last_ticks = code.last_ticks;
         thread->slow_overhead = code.slow_overhead;
-        thread->booked_ticks = code.booked_ticks;
+        thread->separate_ticks = code.separate_ticks;
         record_computation(thread, code.node, nullptr, code.entry_ticks);
         thread->last = last;
         thread->last_ticks = last_ticks;
         thread->slow_overhead = slow_overhead;
-        thread->booked_ticks = booked_ticks;
+        thread->separate_ticks = separate_ticks;
         // The call counts as failed, without time.
         Node* const node = cell_at<Node>(code.node);
         node->count += 1;

@@ -29,7 +29,7 @@ Function* in_passed_code(Function* function) {
     return nested ? function : in_user_code(function);
 }
 
-// Called after user code has returned an error, with its first argument; may be null.
+// Called with the first argument of user code that has returned an error; null: not called.
 extern void (*g_after_failed_code)(uintptr_t) __attribute__((visibility("hidden")));
 
 // The thread is in user code: ends user code that was left by a throw or a jump, as the stack at

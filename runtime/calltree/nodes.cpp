@@ -1,3 +1,4 @@
+// Nodes of the call tree in the record file.
 #include "runtime/calltree/nodes.h"
 
 #include "runtime/calltree/modules.h"
@@ -6,7 +7,8 @@ namespace dwell {
 
 namespace {
 
-// Above this share of the record file new paths fold: room is left for one flat node a call site.
+// Above this share (in eighths) of the record file new paths collapse, so that one flat node for
+// each call site still fits.
 constexpr uint32_t kFoldShare8 = 7;
 
 }  // namespace

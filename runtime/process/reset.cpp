@@ -90,14 +90,14 @@ void reset_thread(Thread* thread, uint64_t since) {
     record->probes = record->probes_missed = record->probes_dropped = 0;
     thread->last = 0;
     thread->last_ticks = since;
-    thread->slow_overhead = thread->booked_ticks = 0;
+    thread->slow_overhead = thread->separate_ticks = 0;
     call_services(&ThreadService::reset, thread, since);
     thread->slow_overhead = now_ticks() - begun;
 }
 
 }  // namespace
 
-void take_notice(Thread* thread) {
+void apply_changes(Thread* thread) {
     thread->epoch = thread->user_depth == 0 ? seen_epoch() : kNoEpoch;
     // A call under way is counted up to its end.
     const uint64_t paused = paused_since(thread, thread->last_ticks);

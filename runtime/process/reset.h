@@ -9,7 +9,7 @@
 namespace dwell {
 
 // Applies the changes since the thread last looked.
-DWELL_COLD void take_notice(Thread* thread);
+DWELL_COLD void apply_changes(Thread* thread);
 // The part of the pauses not noticed by the thread so far that lies after `since`: a call under way
 // may have ended during or after another thread's pause. An upper bound if one of several pauses
 // ended before `since`.

@@ -84,7 +84,7 @@ struct alignas(64) Thread {
     uint64_t epoch;             // LivePage::epoch as last seen
     uint32_t untimed_left;      // further polls allowed without time stamps (polls.h)
     uint32_t untimed_polls;     // bit k: calls of poll number k since last_ticks have no time yet
-    const uint64_t* ring_head;  // differs from ring_seen when samples are pending; never null
+    const uint64_t* ring_head;  // not ring_seen when samples or metrics are pending; not null
 
     uint64_t ring_seen;
     ProbeStack on;       // the stack of the last probe
@@ -102,7 +102,7 @@ struct alignas(64) Thread {
     // Time since last_ticks that has nodes of its own and is no computation: I/O statements, and
     // idle time between two OpenMP regions. Less older overhead that was refunded, so it may be
     // negative.
-    uint64_t booked_ticks;
+    uint64_t separate_ticks;
     // Virtual time at which the thread's span began, where the thread is not known to belong to the
     // program; 0: it is known, or there is no span (start_span).
     uint64_t span_begin;
@@ -146,9 +146,8 @@ struct alignas(64) Thread {
     IoStatement* io;    // current I/O statement, or null (io_records.h)
     bool vforked;       // this is a vfork child, which uses its parent's memory
     size_t ring_bytes;  // a power of two
-    uint64_t
-        own_samples[kLargestRing / kRingStep / 64];  // a bit for each sample taken inside dwell
-    ThreadMetrics* metrics;                          // null: no metrics (metrics.h)
+    uint64_t own_samples[kLargestRing / kRingStep / 64];  // bit k: sample k taken inside dwell
+    ThreadMetrics* metrics;                               // null: no metrics (metrics.h)
     void* scratch;
     size_t scratch_bytes;
     Thread* next;  // all threads
@@ -156,12 +155,12 @@ struct alignas(64) Thread {
     TypeEntry types[kTypeEntries];
     RankEntry ranks[kRankEntries];
     PathEntry paths[kPathSets * kPathWays];
-    uint32_t next_way;               // way of a full set to be replaced
-    CachedPath* known;               // table of the second look-up
-    uint32_t return_address_checks;  // size of `known`: 0, or a power of two
-    uint32_t known_count;            // paths in `known`
-    ReturnAddressCheck* blocks;      // memory for PathEntry::block
-    uint32_t blocks_left;            // slots left in `blocks`
+    uint32_t next_way;           // way of a full set to be replaced
+    CachedPath* known;           // table of the second look-up
+    uint32_t known_slots;        // size of `known`: 0, or a power of two
+    uint32_t known_count;        // paths in `known`
+    ReturnAddressCheck* blocks;  // memory for PathEntry::block
+    uint32_t blocks_left;        // slots left in `blocks`
     ProbeStack stacks[kProbeStacks];
     uint32_t depth_elsewhere;  // open entries on all stacks but the thread's own
     KnownChild known_children[kKnownChildren];
@@ -174,16 +173,16 @@ struct alignas(64) Thread {
 // Calibrated cost of handling OpenMP events (omp_calibration.cpp). For libgomp programs the cost
 // includes the functions called in place of libgomp's. `inner` parts lie between the time stamps.
 struct OmpCosts {
-    uint64_t pair;         // begin and end of a construct
-    uint64_t inner;        // part of `pair` between its time stamps
-    uint64_t got;          // acquisition of a critical section or the like
-    uint64_t lock_wanted;  // request for a lock, acquired or not; beside `lock`
-    uint64_t lock;         // acquisition of a lock
-    uint64_t lock_inner;   // part of `lock` between the time stamps
-    uint64_t chunk;        // chunk of a loop
-    uint64_t created;      // creation of a task
-    uint64_t task;         // execution of a task, beside `pair`
-    uint64_t task_inner;   // part of `task` between the time stamps
+    uint64_t pair;            // begin and end of a construct
+    uint64_t inner;           // part of `pair` between its time stamps
+    uint64_t acquired;        // acquisition of a critical section or the like
+    uint64_t lock_requested;  // request for a lock, acquired or not; beside `lock`
+    uint64_t lock;            // acquisition of a lock
+    uint64_t lock_inner;      // part of `lock` between the time stamps
+    uint64_t chunk;           // chunk of a loop
+    uint64_t created;         // creation of a task
+    uint64_t task;            // execution of a task, beside `pair`
+    uint64_t task_inner;      // part of `task` between the time stamps
     uint64_t region;  // region on the forking thread, beside `pair` for it and its last barrier
     uint64_t region_inner;  // part of `region` between the time stamps
 };
@@ -223,8 +222,7 @@ struct alignas(64) Process {
     IoCosts io_of_short{};        // likewise for calls shorter than io_short_ticks, with which
     uint64_t io_short_ticks = 0;  // the processor overlaps part of this work
     uint64_t inject_ticks = 0;    // delay of every probe, for tests (injection.h)
-    uint64_t metric_least_ticks =
-        UINT64_MAX;  // metrics are read at nodes that last this long (metrics.h)
+    uint64_t metric_least_ticks = UINT64_MAX;  // least duration of nodes that are read (metrics.h)
     FileHeader* header = nullptr;
     bool with_mpi = false;  // MPI_Init was called: intervals between MPI calls are sampled
     Options options;
@@ -353,8 +351,8 @@ bool create_record_file(const char* path, uint32_t memory_mib);  // sets errno o
 void close_record_file();
 
 // threads.cpp
-Thread*
-attach_thread();  // the calling thread's state, created when needed; null: cannot be observed
+// The calling thread's state, created when needed; null: cannot be observed.
+Thread* attach_thread();
 // Like attach_thread(), at an I/O statement, which may be in a signal handler of the thread:
 // allocates nothing and takes no lock that the interrupted code may hold. Null once the thread's
 // end has begun.

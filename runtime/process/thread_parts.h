@@ -41,8 +41,8 @@ constexpr uint32_t kPathSets = 256;
 constexpr uint32_t kPathWays = 4;
 
 struct KnownFile {
-    uint64_t way;    // hash of the file's identity and of the path it was opened by
-    CellIndex name;  // TextRecord
+    uint64_t path_hash;  // hash of the file's identity and of the path it was opened by
+    CellIndex name;      // TextRecord
 };
 
 struct CachedPath {  // second look-up: a path by its return addresses and its call
@@ -54,7 +54,7 @@ struct CachedPath {  // second look-up: a path by its return addresses and its c
     bool met_probe_frame : 1;  // the stack walk reached probe_frame
 };
 static_assert(sizeof(CachedPath) == 16);
-constexpr int kKnownFiles = 256;             // indexed by KnownFile::way (io_records.cpp)
+constexpr int kKnownFiles = 256;             // indexed by KnownFile::path_hash (io_records.cpp)
 constexpr uint32_t kFirstCachedPaths = 256;  // the table doubles up to kMostCachedPaths
 constexpr uint32_t kMostCachedPaths = 32768;
 
@@ -85,7 +85,7 @@ struct KnownChild {
     CellIndex parent;
     CellIndex node;
     uint32_t frame_offset;  // code probes: distance from their frame to the procedure's
-    EnterKind way;
+    EnterKind enter_kind;
 };
 constexpr int kKnownChildren = 1024;
 
@@ -243,8 +243,8 @@ struct OmpThread {
     bool is_leaving;    // leaving a region whose end is reported late (omp_leave_region)
     uint32_t unopened;  // open constructs for which there was no entry
     // The lock that the thread requests, or requested in vain: its row, 0: none (omp_locks.cpp).
-    uint64_t wanted_row;
-    uint64_t wanted_since;  // virtual
+    uint64_t requested_row;
+    uint64_t requested_since;  // virtual
 };
 
 struct Call;
@@ -257,7 +257,7 @@ struct UserCode {
     CellIndex last;
     uint64_t last_ticks;
     uint64_t slow_overhead;
-    uint64_t booked_ticks;
+    uint64_t separate_ticks;
     uint64_t user_ticks;
     uint64_t began;  // real ticks
     uint64_t entry_ticks;

@@ -186,7 +186,7 @@ Thread* attach(bool may_allocate) {
     thread->processor = ProcessorTime{};
     thread->in_tool.end();
     thread->last = 0;
-    thread->slow_overhead = thread->booked_ticks = 0;
+    thread->slow_overhead = thread->separate_ticks = 0;
     thread->epoch = seen_epoch();
     thread->resets = g_live->resets;
     if (!fresh && thread->unloads != g_live->unloads) {
@@ -229,7 +229,7 @@ void end_span(Thread* thread, uint64_t now) {
         record->life_start = 0;
         return;
     }
-    if (thread->epoch != g_live->epoch) take_notice(thread);  // applies ended pauses
+    if (thread->epoch != g_live->epoch) apply_changes(thread);  // applies ended pauses
     const uint64_t end = g_live->paused != 0 ? earlier(now, g_live->pause_start) : now;
     record->span_ticks += beyond(virtual_ticks(thread, end), record->life_start);
     record->life_start = 0;
