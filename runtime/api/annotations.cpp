@@ -1,4 +1,4 @@
-// What dwell.h reaches: the table that libdwell.so exports for it.
+// The functions behind dwell.h: the table that libdwell.so exports for it.
 #include <string.h>
 
 #include "runtime/contract/version.h"
@@ -7,14 +7,14 @@
 #include "runtime/probes/grids.h"
 #include "runtime/probes/probe_control.h"
 
-#define DWELL_OFF  // the declarations alone
+#define DWELL_OFF  // declarations only
 #include "runtime/api/dwell.h"
 
 namespace dwell {
 
 namespace {
 
-// Before anyone tried to observe this process: the first call may.
+// Returned before the first attempt to observe this process: the first call may attach.
 const uint32_t kMayAttach = 1;
 
 BlockName* name_at(dwell_place* place, SiteKind kind) {
@@ -94,7 +94,7 @@ namespace {
 
 void note_observed() { __atomic_store_n(&dwell_entries.observed, &g_live->on, __ATOMIC_RELEASE); }
 
-__attribute__((constructor)) void follow() { hear_of_observation(note_observed); }
+__attribute__((constructor)) void follow() { on_profiled(note_observed); }
 
 }  // namespace
 

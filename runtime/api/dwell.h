@@ -1,31 +1,31 @@
-/* dwell.h: tell dwell about your program. For C (C99) and C++ (C++11), gcc and clang.
+/* dwell.h: annotations for dwell. For C (C99) and C++ (C++11), gcc and clang.
  *
  * Nothing needs to be linked: where libdwell.so is not loaded, and where the process is not
- * observed, everything here does nothing and costs less than a nanosecond. With it, a block that
- * was met before on the same path costs about as much as three readings of the clock. DWELL_OFF
- * defined before this file removes all of it. On other machines than x86-64 Linux it does nothing.
+ * observed, every call does nothing and costs less than a nanosecond. With dwell, a block on a
+ * known path costs about as much as three readings of the clock. DWELL_OFF, defined before this
+ * file, removes all calls. On machines other than x86-64 Linux they do nothing.
  *
- * For all of them holds:
- *   Names      are any text; dwell keeps a copy. They are read up to their zero or the end of a
- *              line, 1000 bytes at most. A process may use 4096 different ones (a place in the
- *              source counts): what comes after is not recorded, but counted.
+ * For all functions:
+ *   Names      any text; dwell keeps a copy of at most 1000 bytes, up to the zero or the end of a
+ *              line. A process may use 4096 different names (the same name at another place in the
+ *              source is different); blocks with further names are not recorded, but counted.
  *   Threads    any thread may call at any time, also before MPI_Init and after MPI_Finalize; each
- *              has its own open blocks. From signal handlers too; what a handler does while it
- *              interrupts dwell itself is not recorded. Not between vfork and exec.
- *   Failure    there is nothing to check: the program runs on as it would without dwell. What could
- *              not be recorded is counted, and the report says how much it was.
- *   The first  call in a process that is neither observed yet nor known to be unobserved attaches
- *              dwell to it (some milliseconds); so programs without MPI get a report, too.
+ *              thread has its own open blocks. Also from signal handlers; calls of a handler that
+ *              interrupts dwell itself are not recorded. Not between vfork and exec.
+ *   Failure    nothing to check: the program runs on as without dwell. The report shows how much
+ *              could not be recorded.
+ *   The first  call in a process that may be observed attaches dwell to it (some milliseconds); so
+ *              programs without MPI get a report, too.
  *
- * Blocks. A block is a part of a run: it has a name, a time and a count, lies in what was open when
- * it began (a block, or a procedure or loop that dwell watches) and holds what happens until it
- * ends. Ends belong to beginnings by name, the innermost open one first; an end without a beginning
- * does nothing. Blocks may begin and end in different procedures and need not be nested: when one
- * ends while others that began later are open, those go on in what lies around it, their time is
- * split there, and they count where they began. In the same way a block outlives the procedure that
- * it began in. A block that is not ended because of a longjmp or an exception ends with the watched
- * procedure or block that it lies in; in C++ better use DWELL_SCOPE. A block inside one of the same
- * name counts, but adds no time (recursion).
+ * Blocks. A block is a part of a run with a name, a time and a count. It lies in the block,
+ * procedure or loop that was open at its beginning, and contains everything until its end. An end
+ * belongs to the innermost open block of its name; an end without a beginning does nothing. Blocks
+ * may begin and end in different procedures and need not be nested: when a block ends, blocks that
+ * began later and are still open continue in the surrounding block; their time is split there, and
+ * they count where they began. Likewise a block may outlive the procedure in which it began. A
+ * block that is not ended because of a longjmp or an exception ends with the watched procedure or
+ * block around it; in C++ prefer DWELL_SCOPE. A block inside one of the same name counts, but adds
+ * no time (recursion).
  */
 #ifndef DWELL_H_
 #define DWELL_H_
@@ -34,11 +34,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Not told of by -finstrument-functions and dwell's own compilers. */
+/* Not instrumented by -finstrument-functions and dwell's own compilers. */
 #define DWELL_UNSEEN __attribute__((no_instrument_function))
 #define DWELL_INLINE DWELL_UNSEEN static inline
 
-/* Of this interface. It grows only: programs built for an older one go on working. */
+/* Version of this interface. Extended only: programs built for an older version keep working. */
 #define DWELL_API_VERSION 1
 
 #ifdef __cplusplus
@@ -52,14 +52,14 @@ struct dwell_place {
     const char* file;
     uint32_t line;
     uint32_t flags; /* 0 */
-    void* known;    /* the library's */
+    void* known;    /* used by the library */
 };
 
-/* What libdwell.so offers under the name dwell_entries. Use the functions below instead. */
+/* The table that libdwell.so exports as dwell_entries. Use the functions below instead. */
 struct dwell_entries {
     uint32_t api_version;
     uint32_t reserved;
-    const uint32_t* observed; /* zero there: no call is of any use now */
+    const uint32_t* observed; /* value zero: calls have no effect now */
     const char* library_version;
     void (*begin_at)(struct dwell_place* place);
     void (*begin)(const char* name, size_t bytes);
@@ -76,21 +76,21 @@ struct dwell_entries {
                  const int* periodic, const int* coordinates);
 };
 
-/* The C library's own gnu_get_libc_release takes nothing and has no effect. libdwell.so interposes
- * it: with this mark it stores where its dwell_entries are. */
+/* The C library's own gnu_get_libc_release takes no arguments and has no effect. libdwell.so
+ * interposes it: with this mark it stores the address of its dwell_entries. */
 #define DWELL_ENTRIES_MARK UINT64_C(0x9d3a64e17b0c5f29)
 
 #if defined(__x86_64__) && defined(__LP64__) && defined(__linux__) && !defined(DWELL_OFF)
-/* Where the library is, once this part of the program is initialised. */
+/* The library's table, once this part of the program is initialised. */
 static const struct dwell_entries* dwell_found;
 
 extern void dwell_ask_libc(const struct dwell_entries** found,
                            uint64_t mark) __asm__("gnu_get_libc_release") __attribute__((weak));
 
 DWELL_UNSEEN __attribute__((constructor(101))) static void dwell_find(void) {
-    /* By way of the global offset table in every kind of code: a weak address that is written into
-     * position-dependent code stays zero whatever is loaded. Some linkers bind weak symbols that
-     * they do not find to zero for good: then the C library's name leads to the library. */
+    /* Through the global offset table in every kind of code: a weak address in position-dependent
+     * code stays zero whatever is loaded. Some linkers bind undefined weak symbols to zero for
+     * good: then the C library's function leads to the library. */
     __asm__(
         ".weak dwell_entries\n\t"
         "mov{q dwell_entries@GOTPCREL(%%rip), %0| %0, QWORD PTR dwell_entries@GOTPCREL[rip]}"
@@ -110,14 +110,14 @@ DWELL_INLINE const struct dwell_entries* dwell_library(void) {
 #endif
 }
 
-/* The library if calls are of use now. */
+/* The library if calls have an effect now. */
 DWELL_INLINE const struct dwell_entries* dwell_observing(void) {
     const struct dwell_entries* const library = dwell_library();
     return library != NULL && __atomic_load_n(library->observed, __ATOMIC_RELAXED) != 0 ? library
                                                                                         : NULL;
 }
 
-/* The version of the library that is loaded, such as "0.1.0"; null without it. Lives for ever. */
+/* The version of the loaded library, such as "0.1.0"; null without it. Never freed. */
 DWELL_INLINE const char* dwell_version(void) {
     const struct dwell_entries* const library = dwell_library();
     return library != NULL ? library->library_version : NULL;
@@ -136,24 +136,23 @@ DWELL_INLINE void dwell_block_end(const char* name) {
     if (library != NULL) library->end(name, name != NULL ? strlen(name) : 0);
 }
 
-/* Adds `volume` to the innermost open block of the calling thread: how much it did, in a unit of
- * your choice (bytes, cells, flops). The report shows the sum, and the rate. */
+/* Adds `volume` to the innermost open block of the calling thread: its amount of work, in a unit of
+ * your choice (bytes, cells, flops). The report shows the sum and the rate. */
 DWELL_INLINE void dwell_block_volume(uint64_t volume) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->add(volume);
 }
 
-/* A marker: something that takes no time worth measuring happens, with `volume` of it (0: none).
- * Counted for each path that leads to it. */
+/* A marker: an event without duration, with `volume` (0: none). Counted for each path that leads to
+ * it. */
 DWELL_INLINE void dwell_mark(const char* name, uint64_t volume) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->mark(name, name != NULL ? strlen(name) : 0, volume);
 }
 
 /* A phase is a block for the large steps of a run: initialisation, time step, output. `iteration`
- * is its number within the run, in whatever way you count (0 if you do not): the report shows the
- * first and the last one begun. Phases may be nested. dwell_phase_end ends the innermost open one.
- */
+ * is its number within the run, as you count (0 if you do not): the report shows the first and the
+ * last one. Phases may be nested. dwell_phase_end ends the innermost open phase. */
 DWELL_INLINE void dwell_phase_begin(const char* name, uint64_t iteration) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->phase_begin(name, name != NULL ? strlen(name) : 0, iteration);
@@ -163,16 +162,16 @@ DWELL_INLINE void dwell_phase_end(void) {
     if (library != NULL) library->phase_end();
 }
 
-/* The next phase after the innermost open one, if any: ends that and begins this one. */
+/* Ends the innermost open phase, if any, and begins this one. */
 DWELL_INLINE void dwell_phase_next(const char* name, uint64_t iteration) {
     dwell_phase_end();
     dwell_phase_begin(name, iteration);
 }
 
-/* Switches recording off and on again for the whole process, as MPI_Pcontrol(0) and (1) do. Time
- * between the two belongs to no one. Calls do not add up: one dwell_resume ends any number of
- * pauses. Blocks that begin in a pause are not recorded, also after it; those that end in it end
- * with its beginning. Other threads may still record what they are just at. */
+/* Switches recording off and on for the whole process, as MPI_Pcontrol(0) and (1) do. The time
+ * between belongs to nobody. Calls do not add up: one dwell_resume ends any number of pauses.
+ * Blocks that begin in a pause are never recorded; blocks that end in it end with its beginning.
+ * Other threads may still complete the record that they are writing. */
 DWELL_INLINE void dwell_pause(void) {
     const struct dwell_entries* const library = dwell_observing();
     if (library != NULL) library->pause();
@@ -182,17 +181,17 @@ DWELL_INLINE void dwell_resume(void) {
     if (library != NULL) library->resume();
 }
 
-/* 1 when what happens now is recorded, otherwise 0. */
+/* 1 while recording is on, otherwise 0. */
 DWELL_INLINE int dwell_is_recording(void) {
     const struct dwell_entries* const library = dwell_observing();
     return library != NULL ? library->is_recording() : 0;
 }
 
-/* Tells how the processes form a grid, and where this one is in it, so that reports can name ranks
- * by their place. `sizes`, `periodic` (not zero: dimension wraps around) and `coordinates` have
+/* Describes a grid of processes and the coordinates of this process, so that reports can name ranks
+ * by coordinates. `sizes`, `periodic` (not zero: dimension wraps around) and `coordinates` have
  * `dimensions` elements, at most 6; sizes from 1 on, coordinates from 0 on and below their size.
- * `periodic` may be null: none. Anything else is ignored, and one line on stderr says so. A grid of
- * the same name replaces the earlier one. Not from signal handlers. */
+ * `periodic` may be null: none. Anything else is ignored, with one line on stderr. A grid of the
+ * same name replaces the earlier one. Not from signal handlers. */
 DWELL_INLINE void dwell_grid(const char* name, int dimensions, const int* sizes,
                              const int* periodic, const int* coordinates) {
     const struct dwell_entries* const library = dwell_observing();
@@ -227,8 +226,8 @@ DWELL_INLINE void dwell_scope_left(const struct dwell_open_scope* scope) {
 #define DWELL_JOIN_(a, b) a##b
 #define DWELL_JOIN(a, b) DWELL_JOIN_(a, b)
 
-/* The same with the place in the source, and faster. The name must be a literal: it is read once.
- * A block may be ended by DWELL_BLOCK_END or dwell_block_end. */
+/* Blocks and markers with their place in the source; faster. The name must be a literal. A block
+ * may be ended by DWELL_BLOCK_END or dwell_block_end. */
 #define DWELL_BLOCK_BEGIN(name)                                                         \
     do {                                                                                \
         static struct dwell_place dwell_here_ = {"" name, __FILE__, __LINE__, 0, NULL}; \
@@ -241,8 +240,8 @@ DWELL_INLINE void dwell_scope_left(const struct dwell_open_scope* scope) {
         dwell_mark_at(&dwell_here_, (volume));                                          \
     } while (0)
 
-/* A declaration: a block from here to the end of the scope, however that is left (in C: except by
- * longjmp, exit or pthread_exit). */
+/* A declaration: a block from here to the end of the scope, however the scope is left (in C: except
+ * by longjmp, exit or pthread_exit). */
 #define DWELL_SCOPE(name) DWELL_SCOPE_(name, __COUNTER__)
 #ifdef __cplusplus
 #define DWELL_SCOPE_(name, number)                                                                \
@@ -252,7 +251,7 @@ DWELL_INLINE void dwell_scope_left(const struct dwell_open_scope* scope) {
 
 namespace dwell {
 
-// A block for as long as the object lives. Neither copied nor moved; `name` must outlive it.
+// A block that ends with the object. Neither copied nor moved; `name` must outlive it.
 class Scope {
   public:
     DWELL_UNSEEN explicit Scope(const char* name) : name_(name) { dwell_block_begin(name); }

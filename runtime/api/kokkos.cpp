@@ -1,10 +1,9 @@
-// The callbacks of the Kokkos tools interface (Kokkos documentation, "Profiling" and
-// Kokkos_Profiling_C_Interface.h): kernels, regions, sections, copies and fences are blocks,
-// allocations and events markers, all by the names that Kokkos knows them by.
+// Callbacks of the Kokkos tools interface (Kokkos documentation, "Profiling" and
+// Kokkos_Profiling_C_Interface.h): kernels, regions, sections, copies and fences become blocks,
+// allocations and events markers, with Kokkos's names.
 //
-// Callbacks that would make Kokkos wait for devices are left out (kokkosp_request_tool_settings
-// says so): a kernel that runs on while its caller goes on is counted, and its time is that of
-// starting it.
+// Callbacks that would make Kokkos wait for devices are declined (kokkosp_request_tool_settings):
+// an asynchronous kernel is counted with the time of its launch only.
 #include <string.h>
 
 #include "runtime/probes/blocks.h"
@@ -15,7 +14,7 @@ using dwell::BlockName;
 using dwell::GivenName;
 using dwell::SiteKind;
 
-// As the interface lays them down.
+// As laid out by the interface.
 struct SpaceHandle {
     char name[64];
 };
@@ -40,7 +39,7 @@ void end_numbered(uint64_t number) {
     dwell::end_block(dwell::name_of(static_cast<uint32_t>(number)));
 }
 
-// "verb(first, second)" on the stack.
+// The text "verb(first, second)", built on the stack.
 class Composed {
   public:
     Composed(const char* verb, const char* first, size_t first_most, const char* second) {
@@ -104,7 +103,7 @@ DWELL_EXPORT void kokkosp_push_profile_region(const char* name) {
 }
 DWELL_EXPORT void kokkosp_pop_profile_region() { dwell::end_paired(); }
 
-// Sections may overlap; several of one name are the same block.
+// Sections may overlap; sections with equal names are the same block.
 DWELL_EXPORT void kokkosp_create_profile_section(const char* name, uint32_t* section) {
     *section = dwell::number_of(block(name));
 }

@@ -1,5 +1,5 @@
-// How programs find the library (site_table.h, dwell.h): by its own symbols, or by one of the C
-// library's, since some linkers bind weak symbols that no library of the link has to 0 for good.
+// How programs find the library (site_table.h, dwell.h): by its own symbols, or by a symbol of the
+// C library, because some linkers resolve weak symbols without a definition to 0 for good.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include "runtime/process/find_symbol.h"
 #include "runtime/process/state.h"
 
-#define DWELL_OFF  // the declarations alone
+#define DWELL_OFF  // declarations only
 #include "runtime/api/dwell.h"
 
 using namespace dwell;

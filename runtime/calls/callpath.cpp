@@ -1,3 +1,4 @@
+// The second look-up of call paths, and the creation of their nodes.
 #include "runtime/calls/callpath.h"
 
 #include <errno.h>
@@ -20,8 +21,7 @@ namespace dwell {
 void forget_paths(Thread* thread) {
     forget_sampled_paths();
     for (PathEntry& entry : thread->paths) {
-        if (entry.return_address != 0)
-            entry.return_address = 0;  // what was never used is not touched
+        if (entry.return_address != 0) entry.return_address = 0;  // unused pages are not touched
     }
     forget_known(thread);
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
@@ -41,7 +41,7 @@ const PathEntry* path_further_on(const Thread* thread, const Frame* frame, MpiCa
     if (g_process.options.callpath_depth == 1) {
         found = find_in(path_set(frame->return_address, 0, probe_frame));
         if (found != nullptr) return found;
-    }  // a call out of an MPI library's own code: its frames are told apart
+    }  // a call from inside an MPI library keeps its frames also at depth 1
     return find_in(path_set(frame->return_address, sp, probe_frame));
 }
 
@@ -51,11 +51,11 @@ namespace {
 struct Path {
     void** frame;
     int frames;
-    int glue;  // leading frames in MPI libraries (Fortran entry points, C++ bindings), or of I/O
-               // in languages' run-time libraries
+    int glue;  // leading frames in MPI libraries (Fortran entry points, C++ bindings); for I/O
+               // also in languages' run-time libraries
 };
 
-// A call path lies in static memory of the thread's making: the stack of the program may be small.
+// Memory outside of the stack, because the program's stack may be small.
 void** frame_buffer(Thread* thread) {
     const size_t bytes = 2 * kMaxFrames * sizeof(void*);
     return reinterpret_cast<void**>(scratch_of(thread, bytes));
@@ -78,7 +78,7 @@ Path trace(Thread* thread, const Frame* frame, MpiCall call, void** buffer) {
     while (first < found && buffer[first] != reinterpret_cast<void*>(frame->return_address)) {
         ++first;
     }
-    if (first >= found) {  // the trace missed its caller: keep what is certain
+    if (first >= found) {  // the trace does not contain the caller: keep only that
         buffer[0] = reinterpret_cast<void*>(frame->return_address);
         return path;
     }
@@ -100,7 +100,7 @@ Path trace(Thread* thread, const Frame* frame, MpiCall call, void** buffer) {
 }
 
 uint64_t hash_of(const Path& path, MpiCall call, CellIndex probe_frame) {
-    // Spread first: numbers of calls and return addresses differ in the same few bits.
+    // Mixed first: call numbers and return addresses differ in the same few bits.
     uint64_t hash = (static_cast<uint64_t>(call) + (uint64_t{probe_frame} << 16) + 0x51ed270b) *
                     0x9e3779b97f4a7c15ull;
     hash ^= hash >> 29;
@@ -113,10 +113,10 @@ uint64_t hash_of(const Path& path, MpiCall call, CellIndex probe_frame) {
 
 bool is_omp_call(MpiCall call) { return static_cast<uint16_t>(call) >= kOmpCall; }
 
-// Whether code at `address` reaches another MPI library with this call. The loader's answer takes
-// some ten microseconds and is the same for all code of a module, as long as nothing is unloaded,
-// so the latest ones are kept: the dlclose calls so far, module, call, form and, lowest, the
-// answer.
+// Whether code at `address` reaches another MPI library with this call. Asking the loader takes
+// some ten microseconds; the answer is the same for all code of a module until a module is
+// unloaded, so recent answers are cached in one word each: unload count, module, call, form and,
+// lowest, the answer.
 bool calls_foreign(Thread* thread, uintptr_t address, MpiCall call, EntryForm form) {
     static_assert(kMpiCallNumbers < 1 << 14);
     static std::atomic<uint64_t> answers[256];
@@ -133,16 +133,15 @@ bool calls_foreign(Thread* thread, uintptr_t address, MpiCall call, EntryForm fo
     return foreign;
 }
 
-// The node under `above` for a call through `return_address`, a frame of the thread whose modules
-// were checked. Recursion folds: an address that is
-// on the path already stands for itself.
+// The node below `above` for a call that returns to `return_address`. The modules of the thread's
+// frames were checked before. Recursion: an address already on the path reuses its node.
 CellIndex node_of_frame(Thread* thread, CellIndex above, void* return_address) {
     const Site site = site_at(thread, return_address, SiteKind::kCall, 0, true);
     const CellIndex around = node_on_path(above, site);
     return around != 0 ? around : child_of(thread, above, site);
 }
 
-// Makes the nodes of a path that was never seen; 0 when nothing is left to book it on.
+// Creates the nodes of a new path; 0 when there is no room.
 CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex probe_frame) {
     const bool fold = is_over_budget();
     bool of_python = false;
@@ -150,7 +149,7 @@ CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex probe_fr
         void** const users = path.frame + path.glue;
         const int kept = leave_out_between_python(thread, users, path.frames - path.glue);
         of_python = kept == 0 && is_python(cell_at<Node>(probe_frame)->site);
-        path.frames = path.glue + (kept != 0 ? kept : 1);  // one is there where none was kept
+        path.frames = path.glue + (kept != 0 ? kept : 1);  // at least one frame
     }
     const bool openmp = is_omp_call(call);
     const bool io = is_io_number(call);
@@ -184,17 +183,16 @@ CellIndex make_nodes(Thread* thread, Path path, MpiCall call, CellIndex probe_fr
     return around != 0 ? around : child_of(thread, above, site);
 }
 
-// Where probes opened the anchor, a path reaches out to the anchor's procedure; where OpenMP did,
-// to the code that it runs; in user code that MPI has called back out to that; where nothing is
-// open it is whole. `met`: the walk found it.
-//
-// What that code calls in place of a return has no frame of the program's: it stands at the code.
+// Number of frames that belong to the path. It ends at the procedure of the probe frame, at the
+// OpenMP code that the thread runs, or at user code that MPI has called back; otherwise it is
+// whole. `met`: the walk reached that end. What OpenMP code calls in place of a return has no frame
+// of the program's: the path is then the code itself.
 int frames_in_path(const Thread* thread, const Frame* frame, CellIndex probe_frame, Path* path,
                    bool* met) {
     *met = false;
     if (thread->user_depth != 0) {
         const uint64_t user_frame = thread->user_code[thread->user_depth - 1].frame;
-        if (thread->on.top->frame >= user_frame) {  // or else a probe has told of the procedure
+        if (thread->on.top->frame >= user_frame) {  // else a probe has recorded the procedure
             const int frames = frames_within(frame, user_frame);
             *met = frames > path->glue && frames <= path->frames;
             return *met ? frames : path->glue + 1;
@@ -219,7 +217,7 @@ int frames_in_path(const Thread* thread, const Frame* frame, CellIndex probe_fra
         *met = frames > path->glue && frames <= path->frames;
         return *met ? frames : path->glue + 1;
     }
-    // Nothing but blocks is open: they stand for no frame.
+    // Only blocks are open, and these have no frames.
     if (thread->on.top->frame == thread->on.base->frame && thread->on_number == 0)
         return path->frames;
     const int frames = frames_to(frame, thread->on.top->frame);
@@ -227,33 +225,33 @@ int frames_in_path(const Thread* thread, const Frame* frame, CellIndex probe_fra
     return *met ? frames : frames == 0 ? path->glue + 1 : path->frames;
 }
 
-// Taking slots may cost this many ticks, and beyond them one part in so many of the time: a program
-// with more paths than the first look-up holds would do little else. When much of them is spent on
-// paths that were new, what is left is for those that are missed often.
-constexpr uint64_t kRememberFreeTicks = 100'000'000;
-constexpr uint64_t kRememberPart = 64;
+// Budget for recording stack slots: so many ticks, and beyond them this part of the run time,
+// because a program with more paths than the first look-up holds would do little else. After a
+// quarter of the budget only paths that were often missed may use it.
+constexpr uint64_t kFreeSlotTicks = 100'000'000;
+constexpr uint64_t kSlotTimePart = 64;
 constexpr uint32_t kOftenMissed = 32;
 
-bool may_remember(const Thread* thread, const CachedPath& known, uint64_t now) {
+bool may_record_slots(const Thread* thread, const CachedPath& known, uint64_t now) {
     const uint64_t spent = thread->remember_ticks;
-    if (spent < kRememberFreeTicks / 4) return true;
+    if (spent < kFreeSlotTicks / 4) return true;
     if (known.misses < kOftenMissed) return false;
-    return spent <= kRememberFreeTicks + (now - g_process.start_ticks) / kRememberPart;
+    return spent <= kFreeSlotTicks + (now - g_process.start_ticks) / kSlotTimePart;
 }
 
-// Puts the path into the first look-up. Taking the slots costs some microseconds, so it is done for
-// the first, second, fourth, eighth … time that a known path was not found there.
-void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path,
-              CellIndex probe_frame, CachedPath* known) {
+// Adds the path to the first look-up. Recording its slots costs some microseconds, so this happens
+// at the first, second, fourth, eighth … miss of a known path.
+void add_to_first_lookup(Thread* thread, const Frame* frame, MpiCall call, const Path& path,
+                         CellIndex probe_frame, CachedPath* known) {
     const bool one_frame = path.frames == 1 && g_process.options.callpath_depth == 1;
     const uint64_t sp = one_frame ? 0 : frame->stack_pointer();
     if (known->misses == UINT16_MAX) return;
     known->misses += 1;
     if ((known->misses & (known->misses - 1)) != 0) return;
     const uint64_t start = now_ticks();
-    if (!may_remember(thread, *known, start)) return;
-    // Where the trace broke off there is no proof, unless the statement stands in the anchor's own
-    // frame: then its address is all.
+    if (!may_record_slots(thread, *known, start)) return;
+    // An incomplete trace cannot be verified, except for a statement in the probe frame itself,
+    // whose return address suffices.
     if (path.frames == 1 && !one_frame && !known->met_probe_frame) return;
     PathProof proof;
     const bool proven = path.frames == 1 || take_slots(&proof, frame, path.frames);
@@ -264,7 +262,7 @@ void remember(Thread* thread, const Frame* frame, MpiCall call, const Path& path
     while (way < kPathWays && set[way].return_address != 0) ++way;
     if (way == kPathWays) way = thread->next_way++ % kPathWays;
     PathEntry* const entry = &set[way];
-    entry->return_address = 0;  // until all else is written
+    entry->return_address = 0;  // invalid until all fields are written
     if (!put_slots(thread, entry, proof.slot, proof.slots)) return;
     entry->stack_pointer = sp;
     entry->frame_pointer = frame->caller_frame_pointer;
@@ -311,7 +309,7 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
         }
         found = {known->node, known->foreign};
         path.frames = known->frames;
-        if (known->hash != 0) remember(thread, frame, call, path, probe_frame, known);
+        if (known->hash != 0) add_to_first_lookup(thread, frame, call, path, probe_frame, known);
         if (found.node != 0 && (cell_at<Node>(found.node)->site.flags & kNodeFolded) != 0) {
             thread->record->folded_paths += 1;
         }

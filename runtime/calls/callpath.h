@@ -1,10 +1,10 @@
-// From the frame of a wrapper to the node of the statement that called it, along its call path.
+// Finds the call-tree node of the statement that called a wrapper, from the wrapper's frame.
 //
-// Two look-ups stand before an unwind. The first takes a few loads: a remembered path is this path
-// when the return address, the stack pointer, the return addresses in the remembered stack slots
-// and, for every frame whose CFA is computed from the frame pointer, the saved frame pointers are
-// the same. The second compares the return addresses that libunwind's fast trace finds (about 100
-// ns for a few frames, 600 for fifty). Only a path that was never seen costs more: it makes nodes.
+// The first of two look-ups takes a few loads: a cached path matches when the return address, the
+// stack pointer, the return addresses in the cached stack slots and, for frames whose CFA is
+// computed from the frame pointer, the saved frame pointers are equal. The second compares the
+// return addresses of libunwind's fast trace (about 100 ns for a few frames, 600 for fifty). Only a
+// new path costs more, because it creates nodes.
 #ifndef DWELL_RUNTIME_CALLS_CALLPATH_H_
 #define DWELL_RUNTIME_CALLS_CALLPATH_H_
 
@@ -18,11 +18,10 @@
 
 namespace dwell {
 
-// Where probes watch the thread, a path begins at the innermost node that they opened, the anchor;
-// the frames outside it are theirs to tell.
+// In a thread with probes, a path begins at the innermost node that they opened, the probe frame;
+// frames outside of it are recorded by the probes.
 
-// The first entry of the set that holds this path, if any does: paths that differ only further out
-// share a set.
+// Index of the first entry of the path's set. Paths that differ only in outer frames share a set.
 inline uint32_t path_set(uint64_t return_address, uint64_t stack_pointer, CellIndex probe_frame) {
     const uint64_t mixed = (return_address ^ (stack_pointer << 20) ^ (stack_pointer >> 3) ^
                             (uint64_t{probe_frame} << 40)) *
@@ -47,12 +46,12 @@ inline bool path_matches(const PathEntry& entry, const Frame* frame, MpiCall cal
     return true;
 }
 
-// The same for one that is not the first of its set.
+// Searches the other entries of the set.
 const PathEntry* path_further_on(const Thread* thread, const Frame* frame, MpiCall call,
                                  CellIndex probe_frame);
 
-// The remembered path of this call, or null. Its stack slots and the node's cells are fetched
-// while the stack slots are compared: after a computation everything here has left the caches.
+// The cached path of this call, or null. Prefetches the stack slots and the node's cells while the
+// path is compared, because a computation evicts them from the caches.
 inline const PathEntry* find_cached_path(const Thread* thread, const Frame* frame, MpiCall call,
                                          CellIndex probe_frame) {
     const bool one_frame = g_process.options.callpath_depth == 1;
@@ -61,7 +60,7 @@ inline const PathEntry* find_cached_path(const Thread* thread, const Frame* fram
         &thread->paths[path_set(frame->return_address, one_frame ? 0 : sp, probe_frame)];
     __builtin_prefetch(reinterpret_cast<const char*>(set) + kCellBytes);
     __builtin_prefetch(set->slot);
-    // In numbers: there may be none yet.
+    // Integer arithmetic, because the pointer may be null.
     __builtin_prefetch(
         reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(set->slot) + kCellBytes));
     const char* node = g_process.cells + static_cast<size_t>(set->node) * kCellBytes;
@@ -74,20 +73,20 @@ inline const PathEntry* find_cached_path(const Thread* thread, const Frame* fram
     return path_further_on(thread, frame, call, probe_frame);
 }
 
-// Constructs of OpenMP are reached along call paths, too: in place of an MpiCall stands this one.
+// OpenMP constructs and I/O functions are reached along call paths, too. Their numbers stand in
+// place of an MpiCall; kOmpPath looks for the calling statement, the parent of a construct.
 constexpr uint16_t kOmpCall = 1 << 14;
-// The call itself is what is looked for: the construct is to be put under it.
 constexpr uint16_t kOmpPath = kOmpCall;
 
-// And so are I/O functions: their numbers come after those of MPI.
+// I/O functions are numbered after those of MPI.
 constexpr uint16_t kIoNumbers = 0x2000;
 inline MpiCall path_number(IoCall call) {
     return static_cast<MpiCall>(kIoNumbers + static_cast<uint16_t>(call));
 }
 inline bool is_io_number(MpiCall call) { return (static_cast<uint16_t>(call) & kIoNumbers) != 0; }
 
-// The slow way. `node` is 0 when nothing could be recorded; `foreign` is set when the call is meant
-// for another MPI library. Adds the time it took to thread->slow_overhead. Not signal-safe.
+// The slow path. `node` is 0 when nothing could be recorded; `foreign` is set when the call is
+// meant for another MPI library. Adds its duration to thread->slow_overhead. Not signal-safe.
 struct FoundPath {
     CellIndex node;
     bool foreign;
@@ -95,7 +94,7 @@ struct FoundPath {
 DWELL_COLD FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call,
                                CellIndex probe_frame, EntryForm form);
 
-// After a module was unloaded its addresses may be another one's: nothing is remembered any more.
+// Clears all cached paths: another module may be loaded at an unloaded module's addresses.
 void forget_paths(Thread* thread);
 
 }  // namespace dwell

@@ -1,8 +1,8 @@
-// What a receive costs here that finds its message (DESIGN 7). An MPI_Iprobe before every receive
-// would tell as much and cost 60 ns.
+// Estimates the cost of a receive whose message is waiting (DESIGN 7). An MPI_Iprobe before every
+// receive would cost 60 ns.
 //
-// The cost is estimated without a message: MPI allocates memory for its first messages, and where
-// that memory lies decides whether the C library returns what the program frees to the kernel.
+// The calibration sends no message, because MPI allocates memory for its first messages, which
+// would change whether the C library returns memory that the program frees to the kernel.
 #include "runtime/calls/matched_receive.h"
 
 #include <string.h>
@@ -14,13 +14,13 @@ namespace {
 
 constexpr uint64_t kCopiedBytes = 64 * 1024;
 constexpr int kTag = 30'011;  // on MPI_COMM_SELF
-// Between processes a found message takes longer than one from self (a second copy): up to this
-// much more still counts as found.
+// Between processes a matched receive takes longer than one from self (a second copy): up to this
+// factor it still counts as matched.
 constexpr uint64_t kTolerance = 3;
-// After a long computation the caches have forgotten MPI: then a found message takes tens of
-// microseconds (up to 26 were seen). After a short one they have not. So a receive may take as much
-// longer as the computation before it lasted, within these bounds; where the sender told its time,
-// that decides (waits.h, found_all).
+// After a long computation MPI's data has left the caches, and a matched receive takes tens of
+// microseconds (up to 26 were seen). So a receive may take as much longer as the computation before
+// it lasted, within these bounds; where the sender's stamp is known, that decides (waits.h,
+// found_all).
 constexpr uint64_t kLeastSlack_ns = 300;
 constexpr uint64_t kMostSlack_ns = 30'000;
 
@@ -46,7 +46,7 @@ void calibrate_matched_receive() {
     const uint64_t per_second = g_process.header->ticks_per_second;
     g_least_slack_ticks = kLeastSlack_ns * per_second / 1'000'000'000u;
     g_most_slack_ticks = kMostSlack_ns * per_second / 1'000'000'000u;
-    // A small message from self takes four thirds of a probe that finds none (Open MPI 4.1).
+    // A small message from self takes 4/3 of an unsuccessful probe (Open MPI 4.1).
     const uint64_t probe = least_ticks(20, [] {
         int flag = 0;
         g_mpi.Iprobe(0, kTag, g_mpi.comm_self, &flag, MPI_STATUS_IGNORE);

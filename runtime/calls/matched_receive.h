@@ -1,5 +1,5 @@
-// Was the message there already? A receive that found it is told from one that blocked by its
-// duration, against what such a receive costs on this machine.
+// Decides whether a receive found its message or blocked, by comparing its duration with the
+// calibrated cost of a receive whose message is waiting.
 #ifndef DWELL_RUNTIME_CALLS_MATCHED_RECEIVE_H_
 #define DWELL_RUNTIME_CALLS_MATCHED_RECEIVE_H_
 
@@ -12,7 +12,8 @@ void calibrate_matched_receive();
 
 // Ticks that a receive of `bytes` takes when its message is waiting.
 uint64_t matched_receive_ticks(uint64_t bytes);
-// Before leave(): the computation before the call tells how cold the caches are.
+// To be called before leave(): the length of the computation before the call tells how cold the
+// caches are.
 uint64_t most_unblocked_ticks(const Call* call, uint64_t messages, uint64_t bytes);
 inline bool are_unblocked_receives(const Call* call, uint64_t messages, uint64_t bytes) {
     return call->ticks <= most_unblocked_ticks(call, messages, bytes);

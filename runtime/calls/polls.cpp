@@ -1,3 +1,4 @@
+// Distributes the time between two stamped calls over the untimed polls between them.
 #include "runtime/calls/polls.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@ namespace dwell {
 
 namespace {
 
-// Hands out what there is, to one claim after the other.
+// Grants time to successive claims until it is used up.
 class TimeBudget {
   public:
     explicit TimeBudget(uint64_t ticks) : ticks_(ticks) {}
@@ -18,7 +19,7 @@ class TimeBudget {
         ticks_ -= taken;
         return taken;
     }
-    // The factor at which claims of `total` fit.
+    // The factor by which claims of `total` must be scaled to fit.
     double scale(uint64_t total) const {
         return total <= ticks_ ? 1 : static_cast<double>(ticks_) / static_cast<double>(total);
     }
@@ -32,31 +33,31 @@ uint64_t scaled(uint64_t ticks, double factor) {
     return factor == 1 ? ticks : static_cast<uint64_t>(static_cast<double>(ticks) * factor);
 }
 
-// Calls `use(poll, leg)` for each leg with polls that have no time yet.
+// Calls `use(poll, interval)` for each interval with untimed polls.
 template <typename Use>
 void for_each_untimed(Thread* thread, Use use) {
     for (uint32_t left = thread->untimed_polls; left != 0; left &= left - 1) {
         Poll& poll = thread->polls[__builtin_ctz(left) - 1];
-        for (PollInterval& leg : poll.legs) {
-            if (leg.untimed != 0) use(poll, leg);
+        for (PollInterval& interval : poll.intervals) {
+            if (interval.untimed != 0) use(poll, interval);
         }
     }
 }
 
-// What the untimed polls of a thread would like to have.
+// Time that the untimed polls of a thread claim.
 struct Claims {
     uint64_t cost = 0;
     uint64_t polls = 0;
     uint64_t computation = 0;
-    uint64_t stamps = 0;  // what as many time stamps cost
+    uint64_t stamps = 0;  // cost of as many time stamps
 };
 Claims claims_of(Thread* thread) {
     Claims claims;
-    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& leg) {
-        claims.cost += leg.untimed * g_process.poll_cost_ticks;
-        claims.polls += leg.untimed * poll.ticks.value();
-        claims.computation += leg.untimed * leg.computation.value();
-        claims.stamps += leg.untimed * g_process.inner_cost_ticks;
+    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& interval) {
+        claims.cost += interval.untimed * g_process.poll_cost_ticks;
+        claims.polls += interval.untimed * poll.ticks.value();
+        claims.computation += interval.untimed * interval.computation.value();
+        claims.stamps += interval.untimed * g_process.inner_cost_ticks;
     });
     return claims;
 }
@@ -88,15 +89,15 @@ Poll* poll_of(Thread* thread, const PathEntry* path) {
     return poll->path == path ? poll : nullptr;
 }
 
-PollInterval* leg_of(Thread* thread, Poll* poll) {
-    PollInterval* leg = find_leg(poll, thread->last);
-    if (leg != nullptr) return leg;
-    leg = &poll->legs[poll->next_leg++ % kPollIntervals];
-    *leg = PollInterval{};
-    leg->from = thread->last;
-    const CellIndex interval = interval_before(thread, poll->index);
-    leg->interval = interval != 0 ? cell_at<Node>(interval) : nullptr;
-    return leg;
+PollInterval* poll_interval_of(Thread* thread, Poll* poll) {
+    PollInterval* interval = find_poll_interval(poll, thread->last);
+    if (interval != nullptr) return interval;
+    interval = &poll->intervals[poll->next_interval++ % kPollIntervals];
+    *interval = PollInterval{};
+    interval->from = thread->last;
+    const CellIndex node = interval_before(thread, poll->index);
+    interval->node = node != 0 ? cell_at<Node>(node) : nullptr;
+    return interval;
 }
 
 }  // namespace
@@ -133,7 +134,7 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
     Thread* thread = call->thread;
     if (blocks) thread->delay.note_polled(call->start_ticks, call->ticks);
     thread->untimed_left = 0;
-    // Polls in user code must not take the place of the one around it.
+    // Polls in user code must not replace the poll around it.
     if (call->path == nullptr || requests > kPollRequests || thread->user_depth != 0) return;
     const uint64_t since = call->start_ticks - thread->last_ticks;
     const uint64_t lost = lost_before(call);
@@ -153,12 +154,12 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
         poll->handles[i] = before[i].handle;
         poll->before[i] = before[i];
     }
-    // Beside MPI's work some of dwell's lies between the time stamps. That of a poll overlaps with
-    // it, that of a call that waits does not: so much less is to be taken out here.
+    // Part of dwell's work lies between the stamps. For a poll it overlaps with MPI's work, for a
+    // blocking call it does not, so less is subtracted here.
     poll->ticks.add(call->ticks + beyond(g_process.inner_cost_ticks, g_process.poll_inner_ticks));
-    PollInterval* leg = leg_of(thread, poll);
-    if (call->after_untimed || leg->interval == nullptr) return;
-    leg->computation.add(computation);
+    PollInterval* interval = poll_interval_of(thread, poll);
+    if (call->after_untimed || interval->node == nullptr) return;
+    interval->computation.add(computation);
     thread->last_poll = poll;
     thread->untimed_left = kUntimedPolls;
 }
@@ -171,29 +172,29 @@ void record_untimed(Thread* thread, uint64_t until) {
     const uint64_t cost = budget.take(claims.cost);
     record->intrusion_ticks += cost;
     record->own_ticks += cost;
-    // A poll of some nanoseconds overlaps with the stamps around it, so that how much of the time
-    // is its own is known within what these cost; and a timed one among many that are not is slow,
-    // so that the computation before it seems longer. What is left for that, of all the time that
-    // the polls had, is theirs where it is no more than the stamps.
+    // A short poll overlaps with its stamps, so its duration is known only within their cost, and
+    // a timed poll among untimed ones is slow, which lengthens the computation before it. Time
+    // left over is given to the polls where it is no more than the cost of the stamps.
     const bool alone = claims.polls != 0 && beyond(budget.left(), claims.polls) <= claims.stamps;
     const double polls_scale =
         alone && budget.left() > claims.polls
             ? static_cast<double>(budget.left()) / static_cast<double>(claims.polls)
             : budget.scale(claims.polls);
-    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& leg) {
-        const uint64_t ticks = budget.take(scaled(leg.untimed * poll.ticks.value(), polls_scale));
+    for_each_untimed(thread, [&](const Poll& poll, const PollInterval& interval) {
+        const uint64_t ticks =
+            budget.take(scaled(interval.untimed * poll.ticks.value(), polls_scale));
         auto* histogram = cell_at<SizeHistogram>(poll.index + kHistogramOffsetCells);
         poll.node->ticks += ticks;
         histogram->event_ticks[poll.slot] += ticks;
-        histogram->untimed += leg.untimed;
+        histogram->untimed += interval.untimed;
         if (!poll.blocks) return;
         cell_at<CommPart>(poll.index + kPartCells)->blocked_ticks += ticks;
         thread->delay.note_polled(thread->last_ticks, ticks);
     });
     const double computation_scale = budget.scale(claims.computation);
-    for_each_untimed(thread, [&](const Poll&, const PollInterval& leg) {
-        leg.interval->ticks +=
-            budget.take(scaled(leg.untimed * leg.computation.value(), computation_scale));
+    for_each_untimed(thread, [&](const Poll&, const PollInterval& interval) {
+        interval.node->ticks +=
+            budget.take(scaled(interval.untimed * interval.computation.value(), computation_scale));
     });
     thread->last_ticks += all - budget.left();
     record->last_ticks = thread->last_ticks;
@@ -202,7 +203,7 @@ void record_untimed(Thread* thread, uint64_t until) {
 }
 
 void forget_untimed(Thread* thread) {
-    for_each_untimed(thread, [](const Poll&, PollInterval& leg) { leg.untimed = 0; });
+    for_each_untimed(thread, [](const Poll&, PollInterval& interval) { interval.untimed = 0; });
     thread->untimed_polls = 0;
 }
 
@@ -221,18 +222,17 @@ void stop_poll(Call* call) {
     call->histogram = cell_at<SizeHistogram>(call->index + kHistogramOffsetCells);
     call->histogram->untimed += 1;
     call->after_untimed = false;
-    call->inner_overhead = 0 - g_process.inner_cost_ticks;  // it had no stamp at its start
+    call->inner_overhead = 0 - g_process.inner_cost_ticks;  // no stamp was taken at its start
     call->thread->calls += 1;
 }
 
-// It took as long as an unsuccessful one and, as far as there is time left, what a message of its
-// size costs that is found.
+// Estimated as an unsuccessful poll and, as far as time is left, the cost of a matched receive.
 void estimate_poll(Call* call, uint64_t bytes) {
     Thread* thread = call->thread;
     const Claims claims = claims_of(thread);
     const uint64_t poll_ticks = call->poll->ticks.value();
     const uint64_t usual = lost_before(call) + claims.cost + claims.polls + claims.computation +
-                           call->leg->computation.value() + poll_ticks;
+                           call->poll_interval->computation.value() + poll_ticks;
     TimeBudget budget(call->end_ticks - thread->last_ticks);
     const uint64_t left = budget.left() > usual ? budget.left() - usual : 0;
     const uint64_t found = matched_receive_ticks(bytes);
@@ -241,16 +241,16 @@ void estimate_poll(Call* call, uint64_t bytes) {
     record_untimed_before(call);
 }
 
-// What a poll costs beyond MPI's own work is measured with loads finished where MPI's would be:
-// what comes before it and what comes after it do not overlap, but the end of a poll and the
-// beginning of the next one do, as in a loop that does nothing else. Without that it would be 6 ns
-// in place of 9 to 11.
+// The cost of a poll beyond MPI's own work, measured with loads finished where MPI's work would be:
+// work before and after MPI's does not overlap, but the end of a poll overlaps with the beginning
+// of the next one, as in a polling loop. Without the fence 6 ns would be measured in place of 9
+// to 11.
 void calibrate_polls(const Frame* frame) {
     constexpr int kCalls = 10;
     constexpr int kRounds = 20;
     Thread* thread = t_thread;
     uint64_t best_inner = UINT64_MAX;
-    // The least cost of a timed poll and `count` untimed ones.
+    // The minimum cost of a timed poll followed by `count` untimed ones.
     const auto cost_of = [&](uint32_t count, auto in_place_of_mpi) {
         uint64_t best = UINT64_MAX;
         for (int round = 0; round < kRounds; ++round) {

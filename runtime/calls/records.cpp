@@ -1,3 +1,4 @@
+// Enters and leaves a recorded call, and books computation, duration and peers in its records.
 #include "runtime/calls/records.h"
 
 #include <errno.h>
@@ -18,8 +19,8 @@ namespace dwell {
 
 namespace {
 
-// A statement called from inside another one (MPI's own calls, callbacks, other tools) counts with
-// that. The outer one may have been left without return: then its frame is gone.
+// A statement called from inside another one (MPI's own calls, callbacks, other tools) belongs to
+// the outer one, unless that was left without a return and its frame is gone.
 bool is_nested(const Thread* thread, const Frame* frame) {
     const Call* open = thread->open;
     return open != nullptr &&
@@ -27,13 +28,13 @@ bool is_nested(const Thread* thread, const Frame* frame) {
            open->proof == proof_of(open);
 }
 
-// The call is not recorded: what is held back must not miss its message.
+// The call is not recorded: deferred receives must be posted before it.
 inline void post_deferred() {
     if (g_process.preserve_order) [[unlikely]]
         g_call_order->post_deferred();
 }
 
-// Everything but the common case of enter(): true when the thread may record.
+// The uncommon cases of enter(): the thread if it may record, else null.
 DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
     Thread* thread = t_thread;
     if (thread == nullptr) thread = attach_thread();
@@ -41,7 +42,7 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
         post_deferred();
         return nullptr;
     }
-    if (thread->in_tool && !goes_on_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
+    if (thread->in_tool && !recover_after_jump(thread, reinterpret_cast<uint64_t>(frame)))
         return nullptr;
     thread->calls += 1;
     if (thread->user_depth != 0) drop_left_user_code(thread, reinterpret_cast<uint64_t>(frame));
@@ -50,24 +51,24 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
         record_abandoned(thread);
     }
     if (g_process.preserve_order) g_call_order->end_deferring(number);
-    if (thread->epoch != g_live->epoch) take_notice(thread);
+    if (thread->epoch != g_live->epoch) apply_changes(thread);
     if (g_process.inject_ticks != 0) thread->slow_overhead += inject(thread);
     return thread;
 }
 
-// Is it the interval that begins at the node `from`?
+// True for the interval that begins at the node `from`.
 inline bool leaves(const Node* interval, CellIndex from) {
     return static_cast<CellIndex>(interval->site.offset) == from;
 }
 
-// The interval from the node left last to `node`, found or made; 0 when there is no room.
+// Finds or creates the interval from the last call to `node`; 0 when there is no room.
 DWELL_COLD CellIndex find_interval(Thread* thread, CellIndex node) {
     Node* reached = cell_at<Node>(node);
     CellIndex before = 0;
     for (CellIndex at = reached->first_child; at != 0;) {
         Node* interval = cell_at<Node>(at);
         if (leaves(interval, thread->last) && interval->site.kind == SiteKind::kInterval) {
-            if (before != 0) {  // to the front, so that it is found at once the next time
+            if (before != 0) {  // move to the front for the next look-up
                 cell_at<Node>(before)->next_sibling = interval->next_sibling;
                 interval->next_sibling = reached->first_child;
                 reached->first_child = at;
@@ -84,12 +85,12 @@ DWELL_COLD CellIndex find_interval(Thread* thread, CellIndex node) {
     if (made == 0) return 0;
     const CellIndex from =
         thread->last != 0 ? cell_at<Node>(thread->last)->parent : thread->record->root;
-    cell_at<Node>(made)->part = collective_node(from, reached->parent);
+    cell_at<Node>(made)->part = common_ancestor(from, reached->parent);
     return made;
 }
 
 inline CellIndex interval_to(Thread* thread, CellIndex node) {
-    // Most statements are reached from one or two others.
+    // Most statements have one or two predecessors.
     const CellIndex first = cell_at<Node>(node)->first_child;
     if (first != 0) [[likely]] {
         const Node* interval = cell_at<Node>(first);
@@ -104,7 +105,7 @@ inline CellIndex interval_to(Thread* thread, CellIndex node) {
     return found;
 }
 
-// An estimate is no minimum or maximum, unless there is nothing else.
+// Estimated durations do not change minimum and maximum, unless these are unset.
 inline void add_duration(Node* node, uint64_t ticks, bool estimated) {
     node->count += 1;
     node->ticks += ticks;
@@ -113,20 +114,20 @@ inline void add_duration(Node* node, uint64_t ticks, bool estimated) {
     if (ticks > node->max_ticks) node->max_ticks = ticks;
 }
 
-// What the kernel has sampled, and counted, before the call and in it.
-DWELL_COLD void attend_before(Call* call) {
+// Processes pending samples and counters, of the computation before the call and of the call.
+DWELL_COLD void drain_before(Call* call) {
     const CellIndex interval = interval_to(call->thread, call->index);
     drain_samples(call->thread, interval);
     read_before_call(call->thread, call->index, interval);
 }
-DWELL_COLD void attend_rarely(Thread* thread) {
+DWELL_COLD void adjust_span_and_user_time(Thread* thread) {
     if (thread->span_begin != 0) start_span(thread);
-    // What of the call user code took is among its own ticks, and nobody's cost.
+    // Time of user code inside the call counts as user ticks, not as overhead.
     thread->record->intrusion_ticks -= thread->user_ticks;
     thread->record->own_ticks -= thread->user_ticks;
     thread->user_ticks = 0;
 }
-DWELL_COLD void attend_after(Call* call) {
+DWELL_COLD void drain_after(Call* call) {
     drain_samples(call->thread, 0);
     read_after_call(call->thread, call->index, call->ticks);
     read_processor_time(call->thread);
@@ -181,7 +182,7 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->histogram = cell_at<SizeHistogram>(index + kHistogramOffsetCells);
     open_call(call);
     if (has_samples(thread)) [[unlikely]]
-        attend_before(call);
+        drain_before(call);
     ThreadRecord* record = thread->record;
     record->open_depth = 1;
     record->state = ThreadState::kInCommunication;
@@ -197,14 +198,14 @@ void leave(Call* call) {
     const uint64_t lost = lost_before(call);
     const bool untimed = call->poll != nullptr;
     if ((thread->span_begin | thread->user_ticks) != 0) [[unlikely]]
-        attend_rarely(thread);
-    // What has nodes of its own makes partners wait as well.
+        adjust_span_and_user_time(thread);
+    // Time with nodes of its own (I/O, OpenMP idle time) also makes partners wait.
     const uint64_t apart = call->start_ticks - thread->last_ticks;
-    const uint64_t rest = apart - thread->booked_ticks;
+    const uint64_t rest = apart - thread->separate_ticks;
     const uint64_t since = static_cast<int64_t>(rest) > 0 ? rest : 0;
     const uint64_t before = lost < since ? lost : since;
     const uint64_t computed = since - before;
-    thread->booked_ticks = 0;
+    thread->separate_ticks = 0;
     if (interval != 0) [[likely]] {
         add_duration(cell_at<Node>(interval), computed, untimed || call->after_untimed);
         const uint64_t work = computed + (apart - since);
@@ -216,8 +217,8 @@ void leave(Call* call) {
         record->dropped += 1;
     }
     add_duration(call->node, call->ticks, untimed);
-    // Of the call what is not its virtual duration, be it dwell's own cost or other ranks' (then it
-    // may be less than nothing).
+    // The part of the call that is not its virtual duration: overhead of dwell or, possibly
+    // negative, of other ranks.
     const uint64_t elapsed = call->end_ticks - call->start_ticks;
     record->intrusion_ticks += before + elapsed - call->ticks;
     record->own_ticks += before + g_process.inner_cost_ticks + call->inner_overhead;
@@ -231,13 +232,13 @@ void leave(Call* call) {
     if (g_process.preserve_order) [[unlikely]]
         g_call_order->publish_running(thread);
     if (has_samples(thread)) [[unlikely]]
-        attend_after(call);
+        drain_after(call);
 }
 
 namespace {
 
-// The peer's record, or 0. Programs tend to meet their partners in the same order each time round,
-// and new records go to the end of the list: so the one used last and its successor come first.
+// The peer's record, or 0. Programs tend to use partners in the same order in each iteration, and
+// new records are appended: so the last one used and its successor are tried first.
 CellIndex find_peer_record(const CommPart* part, uint32_t peer) {
     if (part->last_peer != 0) [[likely]] {
         const auto* last = cell_at<TrafficPeerRecord>(part->last_peer);

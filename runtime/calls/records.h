@@ -1,8 +1,9 @@
-// What every wrapper does: find the node, stamp the time, book what the call did (DESIGN 3, 5.3).
+// What every wrapper does: find the node, take two time stamps, record what the call did (DESIGN 3,
+// 5.3).
 //
-// A call has two time stamps. Between the second of one call and the first of the next lies
-// computation, less the calibrated cost of the bookkeeping and the measured time of slow work, both
-// intrusion. All bookkeeping of a call is done after its second stamp.
+// The time between the second stamp of a call and the first stamp of the next is computation, less
+// the calibrated cost of recording and the measured time of slow work; both are overhead. All
+// recording of a call happens after its second stamp.
 #ifndef DWELL_RUNTIME_CALLS_RECORDS_H_
 #define DWELL_RUNTIME_CALLS_RECORDS_H_
 
@@ -16,9 +17,9 @@ namespace dwell {
 
 struct PollInterval;
 
-// One communication statement under way, on the stack of its wrapper.
+// A communication statement under way, on its wrapper's stack.
 struct Call {
-    uintptr_t proof;  // tells a live Call from a frame that was left by longjmp or a throw
+    uintptr_t proof;  // valid only in a live Call, not in a frame left by longjmp or a throw
     Thread* thread;
     Node* node;
     CommPart* part;
@@ -27,16 +28,16 @@ struct Call {
     uint64_t start_ticks;
     uint64_t start_virtual;  // after stamp_virtual()
     uint64_t end_ticks;
-    uint64_t slow_overhead;   // slow work before the call; what comes later counts for the next one
+    uint64_t slow_overhead;   // slow work before the call; later work counts for the next one
     uint64_t ticks;           // virtual duration, after stop()
     uint64_t inner_overhead;  // between the time stamps, beside inner_cost_ticks
-    uint64_t pre_overhead;    // of that, what lay before MPI's own work
-    const void* ahead;        // what is read first when MPI returns, or null
-    Poll* poll;               // of an untimed poll, else null; see polls.h
-    void* next_definition;    // when not entered: where to pass the call instead, or null
-    const PathEntry* path;    // remembered one, or null
-    PollInterval* leg;
-    bool after_untimed;  // untimed polls lie between its start and the time stamp before
+    uint64_t pre_overhead;    // part of inner_overhead before MPI's own work
+    const void* ahead;        // prefetched for the time after MPI returns, or null
+    Poll* poll;               // the untimed poll, else null (polls.h)
+    void* next_definition;    // where to pass a call that is not entered, or null
+    const PathEntry* path;    // cached path, or null
+    PollInterval* poll_interval;
+    bool after_untimed;  // untimed polls precede it since the last time stamp
 };
 
 constexpr uintptr_t kProof = 0x6477656c6c21c0deull;
@@ -53,11 +54,11 @@ inline void close_call(Call* call) {
     call->thread->open = nullptr;
 }
 
-// True when the call is to be recorded: start() follows. False: pass it on.
+// True when the call is to be recorded: start() follows. False: pass the call on.
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form);
 
-// Stamps the beginning of the call. What is booked afterwards is fetched while MPI works: 12 ns
-// less for a call after a walk through 8 MiB.
+// Stamps the beginning of the call. The cells needed afterwards are prefetched while MPI works: 12
+// ns less for a call after a walk through 8 MiB.
 inline void start(Call* call) {
     call->start_ticks = now_ticks();
     call->thread->record->open[0].entry_ticks = call->start_ticks;
@@ -65,13 +66,13 @@ inline void start(Call* call) {
     __builtin_prefetch(cell_at<void>(call->part->last_peer), 1);
 }
 
-// All since the call's start was dwell's own: MPI's work begins at the real time `now`.
+// Everything since the call's start was overhead: MPI's work begins at the real time `now`.
 inline void begin_work(Call* call, uint64_t now) {
     call->pre_overhead = now - call->start_ticks;
     call->inner_overhead = call->pre_overhead;
 }
 
-// What of the time before a call is no computation: after stop(), and before.
+// Overhead in the time before a call: after stop(), and before stop().
 inline uint64_t lost_before(const Call* call) {
     return call->slow_overhead + g_process.call_cost_ticks;
 }
@@ -79,8 +80,8 @@ inline uint64_t lost_so_far(const Call* call) {
     return call->thread->slow_overhead + g_process.call_cost_ticks;
 }
 
-// Gives the untimed polls since the thread's last time stamp their times, all before `until`, and
-// moves that time stamp behind them.
+// Distributes the time before `until` over the untimed polls since the thread's last time stamp,
+// and moves that stamp behind them.
 DWELL_COLD void record_untimed(Thread* thread, uint64_t until);
 inline void record_untimed_before(Call* call) {
     if (call->thread->untimed_polls == 0) [[likely]]
@@ -89,7 +90,7 @@ inline void record_untimed_before(Call* call) {
     record_untimed(call->thread, call->start_ticks - lost_before(call));
 }
 
-// When the call began on the virtual clock. After start().
+// Sets the virtual start time of the call. After start().
 inline void stamp_virtual(Call* call) {
     const Thread* thread = call->thread;
     if (thread->untimed_polls != 0) [[unlikely]] {
@@ -99,7 +100,7 @@ inline void stamp_virtual(Call* call) {
     const ThreadRecord* record = thread->record;
     const uint64_t since = call->start_ticks - thread->last_ticks;
     const uint64_t lost = lost_so_far(call);
-    // Pauses are time of the program: ranks that paused at other times compare what is left.
+    // Pauses stay in the time, because ranks may pause at different times.
     call->start_virtual =
         call->start_ticks - record->intrusion_ticks - (lost < since ? lost : since);
 }
@@ -115,10 +116,10 @@ inline void stop(Call* call) {
     record_untimed_before(call);
 }
 
-// The interval from the thread's last call to `node`; 0 when there is no room.
+// The interval node from the thread's last call to `node`; 0: no room.
 CellIndex interval_before(Thread* thread, CellIndex node);
 
-// Books the call and the computation before it, and ends it.
+// Records the call and the computation before it, and ends the call.
 void leave(Call* call);
 
 // The next definition to use for a call that was not entered.
@@ -139,14 +140,14 @@ inline int size_bucket(uint64_t bytes) {
     return bucket < kSizeBuckets ? bucket : kSizeBuckets - 1;
 }
 
-// One message with a partner: sizes, bytes, and the peer's record, to which `ticks` go.
+// Records one message with a partner: sizes, bytes, and `ticks` in the peer record.
 void record_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
 void record_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks);
-// The call waited for the partner.
+// Adds waiting time to the peer record.
 void record_peer_wait(Call* call, uint32_t peer, uint64_t ticks);
 
-// Measures what recording a call costs (call_calibration.cpp). Once, before the first call is
-// recorded; and again once MPI and what it tells of ranks and types can be asked, as in a send.
+// Measure the cost of recording (call_calibration.cpp): once before the first recorded call, and
+// for messages once MPI can be asked for ranks and types.
 void calibrate();
 void calibrate_messages();
 

@@ -1,5 +1,5 @@
-// What the costs of calls and of OpenMP's events are measured on: a thread with records that belong
-// to no one, so that nothing of the measurement is recorded.
+// A scratch thread with records that nothing refers to, on which the cost of calls and OpenMP
+// events is measured.
 #ifndef DWELL_RUNTIME_CALLS_SCRATCH_THREAD_H_
 #define DWELL_RUNTIME_CALLS_SCRATCH_THREAD_H_
 
@@ -12,10 +12,9 @@
 
 namespace dwell {
 
-// In place of the calling thread's: records that nothing refers to, in some of its cells, with one
-// node whose path from `frame` is remembered. Other threads may be recording, but no signal handler
-// of this one: what it records there would be gone with the records, and what it makes for all, as
-// the name of a module, written over.
+// Replaces the calling thread's state by scratch records with one node whose path from `frame` is
+// cached. Other threads may record meanwhile. Signal handlers of this thread are blocked: their
+// records would be lost, and texts that they write for all threads overwritten.
 class ScratchThread {
   public:
     explicit ScratchThread(const Frame* frame) : real_thread_(t_thread) {

@@ -1,3 +1,4 @@
+// Suspends the call under way while user code runs that MPI has called back.
 #include "runtime/calls/user_code.h"
 
 #include <dlfcn.h>
@@ -15,26 +16,26 @@ namespace dwell {
 
 namespace {
 
-// Of each function of the program that MPI was given, in the order of giving.
+// Functions of the program that were passed to MPI, in order of registration.
 constexpr size_t kUserFunctions = 256;
 void* g_functions[kUserFunctions];
-std::atomic<size_t> g_function_count{0};  // grows with StateLock held
+std::atomic<size_t> g_function_count{0};  // written with StateLock held
 
-// All of them take and return words, at most eight: more than a function has are passed on unseen.
+// Callbacks take and return up to eight words; superfluous arguments are passed on unchanged.
 using Word = uintptr_t;
 using UserFunction = Word (*)(Word, Word, Word, Word, Word, Word, Word, Word);
 
-// What of a call under way the thread's state stood for, until the user code is over.
+// The thread state saved for the innermost user code.
 UserCode* innermost(Thread* thread) { return &thread->user_code[thread->user_depth - 1]; }
 
-// What the user code calls, and its probes, hang under what the call stands in, and not under MPI's
-// own procedures: that is open below an entry which stands for the user code.
+// Calls and probes in user code belong below the call's parent node, not below MPI's own
+// procedures: an entry for the user code makes that node the open one.
 void open_below(Thread* thread, const UserCode& code) {
     const CellIndex around = cell_at<Node>(code.node)->parent;
     if (thread->on.top == &thread->no_probes) {
         thread->no_probes.node = around;
     } else if (lies_on(thread->on, code.frame) && thread->on.top != thread->on.limit) {
-        push_unbooked(thread, kRowCode, code.frame);
+        push_without_node(thread, kRowCode, code.frame);
         thread->on.top->node = around;
     }
 }
@@ -44,19 +45,19 @@ void close_below(Thread* thread, const UserCode& code, uint64_t now) {
     drop_gone(thread, code.frame + 1, now);
 }
 
-// What was sampled until now is of `interval`; 0: of the call under way.
+// Samples up to now belong to `interval`; 0: to the call under way.
 void take_samples(Thread* thread, CellIndex interval) {
     if (has_samples(thread)) drain_samples(thread, interval);
 }
 
-// The computation since the thread's last call, or since the user code began, is that before the
-// call under way goes on; that is null where it is gone.
+// Records the time since the thread's last call, or since the user code began, as computation
+// before `call` continues; null: that call is gone.
 void record_computation(Thread* thread, CellIndex node, Call* call, uint64_t now) {
     const CellIndex interval = interval_before(thread, node);
     take_samples(thread, interval);
     const uint64_t lost = thread->slow_overhead;
     const uint64_t since = beyond(now, thread->last_ticks);
-    const uint64_t rest = since - thread->booked_ticks;
+    const uint64_t rest = since - thread->separate_ticks;
     const uint64_t left = static_cast<int64_t>(rest) > 0 ? rest : 0;
     const uint64_t computed = beyond(left, lost);
     const uint64_t end = now - thread->record->intrusion_ticks - lost;
@@ -75,7 +76,7 @@ void record_computation(Thread* thread, CellIndex node, Call* call, uint64_t now
         note_work(thread, interval, computed, now, end);
 }
 
-// False where no call is under way that is recorded: then nothing is suspended.
+// False where no recorded call is under way: nothing is suspended.
 DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
     Call* const call = thread->open;
     if (call == nullptr || thread->in_tool || g_live->on == 0) return false;
@@ -96,27 +97,27 @@ DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
                           thread->last,
                           thread->last_ticks,
                           thread->slow_overhead,
-                          thread->booked_ticks,
+                          thread->separate_ticks,
                           thread->user_ticks,
                           now,
                           record->open[0].entry_ticks,
                           thread->no_probes.node};
     open_below(thread, *innermost(thread));
-    // What is not booked yet is lost as before: the virtual clock goes on.
+    // Pending overhead goes into the intrusion, so that the virtual clock continues.
     record->intrusion_ticks += thread->slow_overhead;
-    thread->slow_overhead = thread->booked_ticks = thread->user_ticks = 0;
+    thread->slow_overhead = thread->separate_ticks = thread->user_ticks = 0;
     thread->last = call->index;
     thread->last_ticks = now;
     thread->untimed_left = 0;
     thread->open = nullptr;
-    thread->epoch = kNoEpoch;  // its calls look whether it was left
+    thread->epoch = kNoEpoch;  // its calls check whether the user code was left
     record->open_depth = 0;
     record->state = ThreadState::kComputing;
     return true;
 }
 
 DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
-    // Those within it that were left are gone, and so may be itself, by way of another stack.
+    // Inner user code may have been left without a return, or this one by way of another stack.
     while (thread->user_depth != 0 && innermost(thread)->frame < frame) thread->user_depth -= 1;
     if (thread->user_depth == 0 || innermost(thread)->frame != frame) return;
     const UserCode code = *innermost(thread);
@@ -130,7 +131,7 @@ DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
     thread->user_depth -= 1;
     record->intrusion_ticks -= code.slow_overhead;
     thread->slow_overhead = code.slow_overhead;
-    thread->booked_ticks = code.booked_ticks;
+    thread->separate_ticks = code.separate_ticks;
     thread->user_ticks = code.user_ticks;
     thread->last = code.last;
     thread->last_ticks = code.last_ticks;
@@ -217,8 +218,8 @@ void* stand_in(void* function) {
     if (of_mpi) return function;
     known = make_stand_in(function);
     if (known != nullptr) return known;
-    static std::atomic<bool> said{false};
-    if (!said.exchange(true)) {
+    static std::atomic<bool> warned{false};
+    if (!warned.exchange(true)) {
         warn_of_job(
             "MPI was given more than %zu functions to call back: the time of further ones is that "
             "of the calls around them, and what they call of MPI is not counted",
@@ -232,22 +233,22 @@ void drop_left_user_code(Thread* thread, uint64_t frame) {
         const UserCode code = *innermost(thread);
         thread->user_depth -= 1;
         thread->no_probes.node = code.around;
-        // What was computed before it counts.
+        // The computation before the call is recorded.
         const CellIndex last = thread->last;
         const uint64_t last_ticks = thread->last_ticks;
         const uint64_t slow_overhead = thread->slow_overhead;
-        const uint64_t booked_ticks = thread->booked_ticks;
+        const uint64_t separate_ticks = thread->separate_ticks;
         thread->record->intrusion_ticks -= code.slow_overhead;
         thread->last = code.last;
         thread->last_ticks = code.last_ticks;
         thread->slow_overhead = code.slow_overhead;
-        thread->booked_ticks = code.booked_ticks;
+        thread->separate_ticks = code.separate_ticks;
         record_computation(thread, code.node, nullptr, code.entry_ticks);
         thread->last = last;
         thread->last_ticks = last_ticks;
         thread->slow_overhead = slow_overhead;
-        thread->booked_ticks = booked_ticks;
-        // It counts itself, without a time, among the failed ones.
+        thread->separate_ticks = separate_ticks;
+        // The call counts as failed, without time.
         Node* const node = cell_at<Node>(code.node);
         node->count += 1;
         cell_at<CommPart>(node->part)->failed += 1;

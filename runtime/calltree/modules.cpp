@@ -1,3 +1,4 @@
+// The table of loaded modules, and the look-up of addresses in it.
 #include "runtime/calltree/modules.h"
 
 #include <elf.h>
@@ -25,10 +26,10 @@ struct Module {
     bool language;
     bool inside_mpi;
     bool between_python;
-    bool gone;  // unloaded since: kept, because sites refer to it
+    bool gone;  // unloaded; kept because sites refer to it
 };
 
-// Grows with the modules that are met.
+// Grows as modules are found.
 Module* g_modules = nullptr;
 uint32_t g_module_room = 0;
 uint32_t g_module_count = 0;
@@ -43,7 +44,7 @@ struct Wanted {
     uint8_t build_id_bytes;
     uint64_t inode;
     int64_t modified_ns;
-    char path[kCellBytes * 255];  // last: not all of its pages are touched
+    char path[kCellBytes * 255];  // last member: most of its pages are never touched
 };
 
 bool is_own(const char* path) { return strncmp(base_name(path), "libdwell", 8) == 0; }
@@ -70,7 +71,7 @@ bool is_inside_mpi(const char* path) {
     return false;
 }
 
-// What Open MPI 4 and 5 bring along and load, and what moves their messages.
+// Libraries that Open MPI 4 and 5 bring along, and those that transport its messages.
 bool is_beside_mpi(const char* path) {
     const char* name = base_name(path);
     for (const char* start : {"libpmix", "libprrte", "libevent", "libhwloc", "libucp", "libuct",
@@ -103,7 +104,7 @@ void read_build_id(const dl_phdr_info* info, Wanted* wanted) {
     }
 }
 
-// strncpy() would write to all of its pages.
+// Unlike strncpy(), does not write to the whole buffer.
 void copy_path(Wanted* wanted, const char* path) {
     const size_t length = strnlen(path, sizeof(wanted->path) - 1);
     memcpy(wanted->path, path, length);
@@ -118,14 +119,14 @@ void read_path(const dl_phdr_info* info, Wanted* wanted) {
         const ssize_t length = readlink("/proc/self/exe", wanted->path, sizeof(wanted->path) - 1);
         wanted->path[length > 0 ? length : 0] = '\0';
     } else {
-        // Found by a relative name: the report may run elsewhere.
+        // Made absolute, because the report may run in another directory.
         char* absolute = realpath(info->dlpi_name, nullptr);
         copy_path(wanted, absolute != nullptr ? absolute : info->dlpi_name);
         free(absolute);
     }
 }
 
-// Tells modules apart that have no build-id: a file may be replaced while programs run from it.
+// Identifies modules without a build-id: a file may be replaced while programs run from it.
 void read_stamp(Wanted* wanted) {
     wanted->inode = 0;
     wanted->modified_ns = 0;
@@ -182,7 +183,7 @@ int read_unloads(dl_phdr_info* info, size_t, void* data) {
     return 1;
 }
 
-// After a dlclose an address may belong to another module: forget where the known ones were.
+// After a dlclose an address may belong to another module: discards the known addresses.
 void notice_unloads() {
     unsigned long long unloads = 0;
     dl_iterate_phdr(read_unloads, &unloads);
@@ -215,7 +216,7 @@ const Module* known_module(uintptr_t address) {
     return nullptr;
 }
 
-// The module was known before something was unloaded: it keeps its number.
+// A module loaded again after an unload keeps its number.
 Module* revive(const Wanted& wanted) {
     for (uint32_t i = 0; i < g_module_count; ++i) {
         Module& module = g_modules[i];
@@ -265,7 +266,7 @@ const Module* add_module(Thread* thread, const Wanted& wanted) {
 
 }  // namespace
 
-bool is_of_helpers(uintptr_t address) {
+bool is_in_mpi_library(uintptr_t address) {
     const ReentryGuard busy;
     Asked asked{address, false};
     dl_iterate_phdr(ask_address, &asked);
@@ -273,7 +274,7 @@ bool is_of_helpers(uintptr_t address) {
 }
 
 ModulePlace place_of_address(Thread* thread, uintptr_t address, bool checked) {
-    const ReentryGuard not_again;  // a signal handler's I/O would wait for its own thread
+    const ReentryGuard not_again;  // I/O in a signal handler would wait for its own thread
     static std::atomic<uint32_t> busy{0};
     while (busy.exchange(1, std::memory_order_acquire) != 0) {
     }

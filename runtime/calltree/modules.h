@@ -1,4 +1,4 @@
-// The loaded modules that sites lie in: a raw address becomes (module, offset), which means the
+// The loaded modules that contain sites: a raw address becomes (module, offset), which means the
 // same for every rank and run (DESIGN 2).
 #ifndef DWELL_RUNTIME_CALLTREE_MODULES_H_
 #define DWELL_RUNTIME_CALLTREE_MODULES_H_
@@ -29,20 +29,20 @@ inline const ElfW(Phdr) * segment_at(const dl_phdr_info* object, uintptr_t addre
 struct ModulePlace {
     uint16_t module;      // ModuleRecord::number, 0 = in no known module
     uint64_t offset;      // from the load bias; the raw address when module is 0
-    bool glue;            // in an MPI library or in dwell: no frame of the user's
+    bool glue;            // in an MPI library or in dwell: not a frame of the program
     bool own;             // in dwell
     bool language;        // in a language's run-time library, which does I/O for the program
-    bool inside_mpi;      // in a library that belongs to MPI, which may have been called by another
+    bool inside_mpi;      // in a library that belongs to MPI, possibly called by another library
     bool between_python;  // see python_frames.h
 };
 
-// Is it in a library of MPI's or of one that serves it? Their threads are helpers, and no part of
-// the program. Slow: looks at every loaded object.
-bool is_of_helpers(uintptr_t address);
+// True for addresses in a library of MPI or in one that serves it; threads started there are not
+// the program's. Slow: searches all loaded objects.
+bool is_in_mpi_library(uintptr_t address);
 
-// Where `address` lies. Slow: may look at every loaded object and write a ModuleRecord. `thread` is
-// the caller. Not signal-safe. `checked`: since the thread last asked without it, it has not left
-// the procedures that its addresses lie in, so no module of theirs was unloaded.
+// Where `address` lies. Slow: may search all loaded objects and write a ModuleRecord. `thread` is
+// the calling thread. Not signal-safe. `checked`: the thread is still in the procedures that
+// contain its addresses since it last asked without `checked`, so their modules were not unloaded.
 ModulePlace place_of_address(Thread* thread, uintptr_t address, bool checked = false);
 
 }  // namespace dwell

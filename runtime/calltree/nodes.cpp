@@ -1,3 +1,4 @@
+// Nodes of the call tree in the record file.
 #include "runtime/calltree/nodes.h"
 
 #include "runtime/calltree/modules.h"
@@ -6,7 +7,8 @@ namespace dwell {
 
 namespace {
 
-// Above this share of the record file new paths fold: room is left for one flat node a call site.
+// Above this share (in eighths) of the record file new paths collapse, so that one flat node for
+// each call site still fits.
 constexpr uint32_t kFoldShare8 = 7;
 
 }  // namespace
@@ -42,7 +44,7 @@ CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
     return made;
 }
 
-CellIndex collective_node(CellIndex a, CellIndex b) {
+CellIndex common_ancestor(CellIndex a, CellIndex b) {
     auto depth = [](CellIndex node) {
         int n = 0;
         for (; node != 0; node = cell_at<Node>(node)->parent) ++n;

@@ -1,5 +1,5 @@
-// The nodes of the call tree in the record file: how one is found or made below another, and which
-// site a return address stands for. All rooms that put something into the tree do it with these.
+// The nodes of the call tree in the record file: finding and creating children, and the site of a
+// return address. Used by all rooms that add nodes.
 #ifndef DWELL_RUNTIME_CALLTREE_NODES_H_
 #define DWELL_RUNTIME_CALLTREE_NODES_H_
 
@@ -7,31 +7,31 @@
 
 namespace dwell {
 
-// A communication node, its second line and its histogram lie side by side in this process (readers
-// follow the links).
+// The node, the second line and the histogram of a communication statement are adjacent in this
+// process (readers follow the links).
 constexpr uint32_t kPartCells = 1;
 constexpr uint32_t kHistogramOffsetCells = 2;
 
-// The site of that kind at which the return address lies; `call` is the number of the function
-// called there. `checked` as for place_of_address().
+// The site of kind `kind` at the return address; `call` is the number of the function called there.
+// `checked` as for place_of_address().
 Site site_at(Thread* thread, void* return_address, SiteKind kind, uint16_t call,
              bool checked = false);
-// The place that a call returns to.
+// The site of a call by its return address.
 Site site_of_call(Thread* thread, uint64_t return_address);
 
-// The record file is so full that new paths are booked on flat nodes.
+// True when the record file is so full that new paths are recorded on flat nodes.
 bool is_over_budget();
 
-// Makes a child of `parent` for `site`, or finds it; 0 when there is no room. The kinds
-// communication, interval and OpenMP get their second line. Slow only when the node is new.
+// Finds or creates the child of `parent` for `site`; 0 when there is no room. Nodes of the kinds
+// communication, interval and OpenMP get their second line. Slow only for a new node.
 CellIndex child_of(Thread* thread, CellIndex parent, const Site& site);
-// The node for `site` that `from` is, or lies under; 0: none.
+// The node for `site` among `from` and its ancestors; 0: none.
 CellIndex node_on_path(CellIndex from, const Site& site);
-// The deepest node that both nodes lie under.
-CellIndex collective_node(CellIndex a, CellIndex b);
+// The deepest common ancestor of two nodes.
+CellIndex common_ancestor(CellIndex a, CellIndex b);
 
-// The name of the interval between two communication nodes (0: the start of the thread) for other
-// ranks: see path_hash.h. Slow.
+// Path hash (path_hash.h) of the interval between two communication nodes (0: the start of the
+// thread), by which other ranks refer to it. Slow.
 uint32_t path_of_interval(CellIndex from, CellIndex to);
 
 }  // namespace dwell

@@ -1,3 +1,4 @@
+// Hash table of a thread's call paths, and memory for their stack slots.
 #include "runtime/calltree/path_cache.h"
 
 #include <string.h>
@@ -8,31 +9,31 @@ namespace dwell {
 namespace {
 
 // The entry of `hash`, a free one, or null.
-CachedPath* check_of_cached(Thread* thread, uint64_t hash) {
+CachedPath* slot_of_hash(Thread* thread, uint64_t hash) {
     const uint32_t start = static_cast<uint32_t>(hash >> 40);
-    for (uint32_t i = 0; i < 16 && i < thread->return_address_checks; ++i) {
-        CachedPath& known = thread->known[(start + i) & (thread->return_address_checks - 1)];
+    for (uint32_t i = 0; i < 16 && i < thread->known_slots; ++i) {
+        CachedPath& known = thread->known[(start + i) & (thread->known_slots - 1)];
         if (known.hash == hash) return &known;
         if (known.hash == 0) return &known;
     }
     return nullptr;
 }
 
-// Doubles the table; what finds no place in its neighbourhood is forgotten.
+// Doubles the table; drops paths that find no free slot.
 bool grow_known(Thread* thread) {
     CachedPath* const before = thread->known;
-    const uint32_t slots = thread->return_address_checks;
+    const uint32_t slots = thread->known_slots;
     if (slots == kMostCachedPaths) return false;
     const uint32_t wanted = slots == 0 ? kFirstCachedPaths : 2 * slots;
     void* memory = mmap(nullptr, wanted * sizeof(CachedPath), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false;
     thread->known = static_cast<CachedPath*>(memory);
-    thread->return_address_checks = wanted;
+    thread->known_slots = wanted;
     thread->known_count = 0;
     for (uint32_t i = 0; i < slots; ++i) {
         if (before[i].hash == 0) continue;
-        CachedPath* const place = check_of_cached(thread, before[i].hash);
+        CachedPath* const place = slot_of_hash(thread, before[i].hash);
         if (place == nullptr) continue;
         *place = before[i];
         thread->known_count += 1;
@@ -41,7 +42,7 @@ bool grow_known(Thread* thread) {
     return true;
 }
 
-// Memory for that many slots, of the thread's own for good; null when there is none.
+// Memory for that many slots, never freed; null when there is no memory.
 ReturnAddressCheck* new_block(Thread* thread, uint32_t slots) {
     constexpr uint32_t kAtOnce = 16 * 1024 / sizeof(ReturnAddressCheck);
     if (thread->blocks_left < slots) {
@@ -60,13 +61,12 @@ ReturnAddressCheck* new_block(Thread* thread, uint32_t slots) {
 }  // namespace
 
 CachedPath* cached_path(Thread* thread, uint64_t hash) {
-    if (thread->known_count >= thread->return_address_checks / 4 * 3) grow_known(thread);
+    if (thread->known_count >= thread->known_slots / 4 * 3) grow_known(thread);
     if (thread->known == nullptr) return nullptr;
-    CachedPath* known = check_of_cached(thread, hash);
-    if (known == nullptr && grow_known(thread)) known = check_of_cached(thread, hash);
+    CachedPath* known = slot_of_hash(thread, hash);
+    if (known == nullptr && grow_known(thread)) known = slot_of_hash(thread, hash);
     if (known == nullptr) {
-        known =
-            &thread->known[static_cast<uint32_t>(hash >> 40) & (thread->return_address_checks - 1)];
+        known = &thread->known[static_cast<uint32_t>(hash >> 40) & (thread->known_slots - 1)];
         known->hash = 0;
     }
     return known;
@@ -79,12 +79,11 @@ void keep_known(Thread* thread, CachedPath* known, uint64_t hash) {
 
 void forget_known(Thread* thread) {
     if (thread->known != nullptr)
-        memset(thread->known, 0, thread->return_address_checks * sizeof(CachedPath));
+        memset(thread->known, 0, thread->known_slots * sizeof(CachedPath));
     thread->known_count = 0;
 }
 
-// A block is of one of two sizes, so that an entry's place, whatever paths it is given, never takes
-// more than one of each.
+// Two block sizes only, so that an entry, whatever paths it holds, takes at most one block of each.
 bool put_slots(Thread* thread, PathEntry* entry, const ReturnAddressCheck* slot, int slots) {
     constexpr int kBlockSlots = 26;
     static_assert(kReturnAddressChecks <= UINT8_MAX);

@@ -1,4 +1,4 @@
-// The memory of a thread's call paths, which grows with them (callpath.h). Slow: system calls.
+// Growing memory for a thread's cached call paths (callpath.h). Slow: system calls.
 #ifndef DWELL_RUNTIME_CALLTREE_PATH_CACHE_H_
 #define DWELL_RUNTIME_CALLTREE_PATH_CACHE_H_
 
@@ -6,14 +6,14 @@
 
 namespace dwell {
 
-// The entry of the second look-up for this hash, or, with hash 0, one that is free for it; null
-// when there is no memory. Valid until the next call.
+// The second look-up's entry for this hash, or with hash 0 a free one; null when there is no
+// memory. Valid until the next call.
 CachedPath* cached_path(Thread* thread, uint64_t hash);
-// A free one is filled.
+// Stores `hash` in a free entry.
 void keep_known(Thread* thread, CachedPath* known, uint64_t hash);
 void forget_known(Thread* thread);
 
-// Gives an entry of the first look-up its stack slots; false when there is no memory.
+// Stores stack slots in an entry of the first look-up; false when there is no memory.
 bool put_slots(Thread* thread, PathEntry* entry, const ReturnAddressCheck* slot, int slots);
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// The paths of this process by the names that all ranks know them by (path_hash.h).
+// Path hashes of this process's nodes, which are equal on all ranks (path_hash.h).
 #include <string.h>
 
 #include "runtime/calltree/nodes.h"

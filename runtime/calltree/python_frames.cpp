@@ -1,3 +1,4 @@
+// Reads the frames of the Python interpreter in this process.
 #include "runtime/calltree/python_frames.h"
 
 #include <dlfcn.h>
@@ -23,8 +24,8 @@ void* (*g_python_state)() = nullptr;
 
 namespace {
 
-constexpr int kMostPythonFrames = 1024;   // deeper paths keep their innermost frames
-constexpr uint32_t kMostTexts = 1 << 16;  // places in the source; what has a later one folds
+constexpr int kMostPythonFrames = 1024;   // deeper paths keep the innermost frames
+constexpr uint32_t kMostTexts = 1 << 16;  // functions and lines; further ones collapse
 
 struct Types {
     const void* code;
@@ -33,7 +34,7 @@ struct Types {
 };
 Types g_types;
 std::atomic<bool> g_is_checked{false};
-// What a walk over one frame costs, in sixteenths of ticks: taken from computation.
+// Cost of reading one frame, in sixteenths of ticks: subtracted from computation.
 std::atomic<uint32_t> g_frame_cost{0};
 
 uint64_t word_at(const void* at) {
@@ -47,7 +48,7 @@ uint64_t short_word(const void* at, uint64_t bytes) {
     return word;
 }
 
-// A text's own hash, or what tells it from others: its length and end.
+// Identifies a text by its cached hash, or by its length and end.
 uint64_t identity_of(const PythonText* text) {
     if (text->hash != -1) return static_cast<uint64_t>(text->hash);
     const auto length = static_cast<uint64_t>(text->length);
@@ -56,11 +57,11 @@ uint64_t identity_of(const PythonText* text) {
     return bytes <= 8 ? first + length : (first ^ word_at(text->data() + bytes - 8)) + length;
 }
 
-// Code may be freed and its memory used for another's, as by exec() in a loop: names, place and
-// table of lines tell them apart. The table is compared whole where the code comes from no file;
-// what has one is hardly ever loaded twice.
+// Identifies a code object. Its memory may be reused for another, as by exec() in a loop; names,
+// first line and line table tell them apart. The table is compared whole only for code without a
+// file, because code from a file is hardly ever loaded twice.
 uint64_t identity_of(const PythonCode* code) {
-    constexpr uint64_t kMostWords = 128;  // of a long table, evenly spread
+    constexpr uint64_t kMostWords = 128;  // of a longer table, evenly spread
     const PythonBytes* const lines = code->lines;
     const auto size = static_cast<uint64_t>(lines->size);
     uint64_t sum = size << 32 | static_cast<uint32_t>(code->first_line);
@@ -75,9 +76,9 @@ uint64_t identity_of(const PythonCode* code) {
     return (sum << 5 | sum >> 59) ^ word_at(lines->data() + size - 8);
 }
 
-// Of the calling thread, or null: also once the interpreter has ended.
+// Python state of the calling thread; null: none, or the interpreter has ended.
 const PythonState* own_state() {
-    void* (*const find)() = g_python_state;  // another thread may take it back
+    void* (*const find)() = g_python_state;  // another thread may reset it
     return find != nullptr ? static_cast<const PythonState*>(find()) : nullptr;
 }
 
@@ -120,8 +121,8 @@ bool is_of_type(const void* object, const void* type) {
     return can_read(object, &head, sizeof(head)) && head.type == type;
 }
 
-// The first frames that are met are as this version has them. The kernel reads, so that it is no
-// fault where they are not.
+// Checks that the first frames have this version's layout. Reads through the kernel, so that a
+// wrong address is no fault.
 bool is_as_known(const PythonState* state) {
     PythonCFrame cframe;
     if (!can_read(state->cframe, &cframe, sizeof(cframe))) return false;
@@ -151,7 +152,7 @@ void use_native(const char* why) {
     warn_of_job("%s: call paths show the interpreter's own frames", why);
 }
 
-// Texts that are in the record file: an open table of their hashes.
+// Texts in the record file: an open-addressing table of their hashes.
 struct Text {
     uint64_t hash;
     CellIndex cell;
@@ -171,7 +172,7 @@ class TextsLock {
     TextsLock& operator=(const TextsLock&) = delete;
 
   private:
-    ReentryGuard guarded_;  // a signal handler's I/O would wait for its own thread
+    ReentryGuard guarded_;  // I/O in a signal handler would wait for its own thread
 };
 
 uint64_t hash_of(const char* text, size_t bytes) {
@@ -219,7 +220,7 @@ char* put_text(const PythonText* text, char* to, size_t room) {
     return put_python_text(text->data(), text->kind(), text->length, to, room);
 }
 
-// "name\nfile:line:first line", of a frame whose code lives. 0: there is no room.
+// The text "name\nfile:line:first line" of a live frame; 0: no room.
 CellIndex text_of(Thread* thread, const PythonFrame* frame) {
     char text[kLongestPythonFrame_bytes];
     const PythonCode* const code = frame->code;
@@ -235,7 +236,7 @@ CellIndex text_of(Thread* thread, const PythonFrame* frame) {
     return python_text(thread, text, static_cast<size_t>(end - text));
 }
 
-// Recursion folds: a function and line that is on the path already stands for itself.
+// Recursion: a function and line that is already on the path reuses its node.
 CellIndex make_python_nodes(Thread* thread, const PythonFrame* innermost, CellIndex around) {
     const PythonFrame** const frames =
         static_cast<const PythonFrame**>(scratch_of(thread, kMostPythonFrames * sizeof(void*)));
@@ -266,7 +267,7 @@ CellIndex make_python_nodes(Thread* thread, const PythonFrame* innermost, CellIn
     return above;
 }
 
-// What the walk costs, without the first one's misses.
+// Measures the cost of a walk, without the cache misses of the first one.
 void notice_cost(const PythonFrame* frame, CellIndex around) {
     constexpr uint32_t kWalks = 16;
     const uint64_t start = now_ticks();
@@ -306,7 +307,7 @@ DWELL_COLD CellIndex find_python_path(Thread* thread, const PythonFrame* frame, 
     return node;
 }
 
-// True when frames may be read from now on.
+// Checks the layout once; true when frames may be read.
 DWELL_COLD bool check_once() {
     static std::atomic<uint32_t> busy{0};
     const int saved_errno = errno;

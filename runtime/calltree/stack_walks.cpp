@@ -1,3 +1,4 @@
+// Stack walks with libunwind.
 #include "runtime/calltree/stack_walks.h"
 
 #include <dlfcn.h>
@@ -10,7 +11,7 @@ namespace dwell {
 
 namespace {
 
-// libunwind, opened without letting it take part in the program's own symbol resolution (DESIGN 2).
+// libunwind, opened outside of the program's symbol resolution (DESIGN 2).
 struct Unwinder {
     int (*backtrace)(void**, int);
     int (*init_local)(unw_cursor_t*, unw_context_t*);
@@ -23,8 +24,8 @@ struct Unwinder {
 };
 Unwinder g_unwinder;
 
-// As unw_backtrace, without what that keeps for each thread and frees when it ends: the thread
-// sanitizer's pthread_mutex_lock, which libunwind calls for that, crashes by then.
+// Like unw_backtrace, but without libunwind's per-thread cache: libunwind takes a mutex to free
+// that cache at thread end, which crashes in the thread sanitizer.
 int backtrace_by_steps(void** buffer, int most) {
     unw_context_t context;
     unw_cursor_t cursor;
@@ -80,9 +81,9 @@ bool add_slot(PathProof* proof, uint64_t stack_pointer, uint64_t address) {
     return true;
 }
 
-// Whether a frame's CFA may be computed from rbp: compilers put it next below the return address
-// (CFA - 16), or, in frames that they realign, next above a word that holds the CFA. A pointer to
-// a local variable, which -fomit-frame-pointer may have there, changes from call to call.
+// Whether a frame's CFA may be computed from rbp: compilers place it at CFA - 16 or, in realigned
+// frames, just above a word that holds the CFA. With -fomit-frame-pointer rbp may hold a pointer to
+// a local variable, which changes from call to call.
 bool is_frame_pointer(uint64_t frame_pointer, uint64_t stack_pointer, uint64_t cfa) {
     if (cfa - frame_pointer <= 64) return true;
     for (uint64_t at = frame_pointer - 64; at < frame_pointer; at += 8) {
@@ -91,8 +92,8 @@ bool is_frame_pointer(uint64_t frame_pointer, uint64_t stack_pointer, uint64_t c
     return false;
 }
 
-// The saved copy of the caller's frame pointer belongs to the proof, and so does a word below it
-// that holds the CFA itself (the argument pointer that realigned frames keep there).
+// The saved frame pointer of the caller is verified too, and so is a word below it that holds the
+// CFA itself (the argument pointer of realigned frames).
 bool add_frame_pointer(PathProof* proof, unw_cursor_t* cursor, uint64_t stack_pointer,
                        uint64_t frame_pointer, uint64_t cfa) {
     unw_save_loc_t saved;
@@ -109,7 +110,7 @@ bool add_frame_pointer(PathProof* proof, unw_cursor_t* cursor, uint64_t stack_po
     return true;
 }
 
-// A cursor at the wrapper's caller.
+// Sets the cursor to the wrapper's caller.
 bool start_walk(unw_cursor_t* cursor, unw_context_t* context, const Frame* frame) {
     if (g_unwinder.init_local(cursor, context) != 0) return false;
     unw_word_t sp = 0;

@@ -1,5 +1,5 @@
-// Walks along the calling thread's stack with libunwind: what takes microseconds, where a path is
-// not known yet (callpath.h).
+// Walks the calling thread's stack with libunwind. Takes microseconds, for paths not known yet
+// (callpath.h).
 #ifndef DWELL_RUNTIME_CALLTREE_STACK_WALKS_H_
 #define DWELL_RUNTIME_CALLTREE_STACK_WALKS_H_
 
@@ -7,7 +7,7 @@
 
 namespace dwell {
 
-// What a function compiled with a frame pointer finds at it (x86-64 psABI 3.2.2).
+// The two words at a frame pointer (x86-64 psABI 3.2.2).
 struct Frame {
     uint64_t caller_frame_pointer;
     uint64_t return_address;
@@ -15,7 +15,7 @@ struct Frame {
 };
 #define DWELL_FRAME() static_cast<const ::dwell::Frame*>(__builtin_frame_address(0))
 
-// A word of the program's stack, also where a sanitizer watches the borders of its variables.
+// Reads a word of the program's stack, also where a sanitizer guards its variables.
 __attribute__((no_sanitize("address"))) inline uint64_t stack_word(uint64_t address) {
     return *reinterpret_cast<const uint64_t*>(address);
 }
@@ -27,31 +27,31 @@ bool can_unwind();
 
 constexpr int kMaxFrames = 1024;  // deeper paths keep their innermost frames
 
-// The return addresses on the stack, dwell's own included; how many. Slow.
+// Stores the return addresses on the stack, dwell's own included, and returns their number. Slow.
 int return_addresses(uint64_t* addresses, int most);
 
-// Where the return address stands of the procedure that called the function of `frame`; 0 when it
-// cannot be told. Slow.
+// Stack address of the return address of the procedure that called the function of `frame`; 0 when
+// unknown. Slow.
 uint64_t caller_frame(const Frame* frame);
 
-// The innermost return address on the stack of which `is_skipped` is false, if it belongs to a
-// procedure whose frame lies below `limit`; else 0. Slow.
+// The innermost return address for which `is_skipped` is false, if its procedure's frame lies below
+// `limit`; else 0. Slow.
 uint64_t innermost_return_address(bool (*is_skipped)(uint64_t at), uint64_t limit);
 
-// How many frames lie from the caller of `frame` out to the procedure whose return address stands
-// at `probe_frame_at`, both counted; 0 when it is not met.
+// Number of frames from the caller of `frame` out to the procedure whose return address is stored
+// at `probe_frame_at`, both included; 0 when the walk does not reach it.
 int frames_to(const Frame* frame, uint64_t probe_frame_at);
-// The same for all that lie below `limit`, whole; -1 when that is not met.
+// Number of frames that lie entirely below `limit`; -1 when the walk does not reach it.
 int frames_within(const Frame* frame, uint64_t limit);
 
-// The stack slots that prove a path: as long as they hold the same, it is this one.
+// Stack slots that verify a path: unchanged slots mean the same path.
 struct PathProof {
     ReturnAddressCheck slot[kReturnAddressChecks];
     int slots = 0;
     bool check_frame_pointer = false;
 };
-// Of the `frames` frames from the caller of `frame` outwards. False: this path cannot be remembered
-// by its slots.
+// Records the slots of `frames` frames from the caller of `frame` outwards. False: this path cannot
+// be verified by stack slots.
 bool take_slots(PathProof* proof, const Frame* frame, int frames);
 
 }  // namespace dwell

@@ -1,3 +1,4 @@
+// Writes texts to the record file.
 #include "runtime/calltree/texts.h"
 
 #include <sched.h>

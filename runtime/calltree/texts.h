@@ -1,5 +1,5 @@
-// Texts in the record file, which nodes refer to: names that the program gives, file names, Python
-// functions. Each is written once and never changes.
+// Texts in the record file that nodes refer to: names given by the program, file names, Python
+// functions. A text is written once and never changes.
 #ifndef DWELL_RUNTIME_CALLTREE_TEXTS_H_
 #define DWELL_RUNTIME_CALLTREE_TEXTS_H_
 
@@ -11,14 +11,14 @@ namespace dwell {
 
 constexpr size_t kLongestName_bytes = 1000;
 
-// A name as the program gives it: not terminated, and anything.
+// A name as given by the program: not terminated, any bytes.
 struct GivenName {
     const char* text;
     size_t bytes;
 };
 
-// Held while texts and what refers to them are added to the record file, by a thread whose probes
-// are off meanwhile, so that no signal handler waits for it.
+// Held while texts and references to them are added to the record file. The holder's probes are
+// off, so no signal handler waits for the lock.
 class NamesLock {
   public:
     NamesLock();
@@ -27,10 +27,10 @@ class NamesLock {
     NamesLock& operator=(const NamesLock&) = delete;
 };
 
-// As it is kept: one line, not too long, and never empty.
+// The name as stored: one line, limited length, never empty.
 GivenName clean_name(GivenName name);
 
-// Writes a text to the record file; 0 when there is no room. Any threads may at a time.
+// Writes a text to the record file; 0 when there is no room. Any thread, concurrently.
 CellIndex write_text(Thread* thread, const char* text, size_t bytes);
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// What compilers append to the names of copies that they make of a function.
+// Endings that compilers append to the names of clones of a function.
 #ifndef DWELL_RUNTIME_CONTRACT_CLONE_NAMES_H_
 #define DWELL_RUNTIME_CONTRACT_CLONE_NAMES_H_
 
@@ -6,13 +6,13 @@
 
 namespace dwell {
 
-// `symbol` without what compilers append to copies of a function (.constprop.0, .part.1, .cold ...)
-// and to Fortran's contained procedures (.3). Outlined OpenMP bodies keep theirs.
+// `symbol` without the ending of a clone (.constprop.0, .part.1, .cold ...) or of one of Fortran's
+// contained procedures (.3). Outlined OpenMP bodies keep their ending.
 inline std::string_view without_clone(std::string_view symbol) {
     while (true) {
         const size_t dot = symbol.rfind('.');
         if (dot == std::string_view::npos || dot == 0) return symbol;
-        // Not by substr(), which throws: the runtime does without exceptions.
+        // substr() throws, and the runtime has no exceptions.
         std::string_view ending = symbol;
         ending.remove_prefix(dot + 1);
         const std::string_view before(symbol.data(), dot);

@@ -1,4 +1,4 @@
-// Reads an enabling profile and answers for one site at a time (docs/enabling-profile.md).
+// Parses an enabling profile and decides about sites (docs/enabling-profile.md).
 #include "runtime/contract/enabling_profile.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@ namespace dwell {
 
 namespace {
 
-// A piece of the text. `data` is null when there is none.
+// A part of the text; `data` is null when there is none.
 struct Text {
     const char* data = nullptr;
     size_t size = 0;
@@ -26,7 +26,7 @@ struct Text {
     bool is(const char* word) const {
         return size == strlen(word) && memcmp(data, word, size) == 0;
     }
-    // The part behind `prefix`, none when it begins otherwise.
+    // The text after `prefix`, or none when it begins otherwise.
     Text behind(const char* prefix) const {
         const size_t length = strlen(prefix);
         if (size < length || memcmp(data, prefix, length) != 0) return {};
@@ -37,11 +37,11 @@ struct Text {
 
 Text whole(const char* text) { return text == nullptr ? Text() : Text{text, strlen(text)}; }
 
-// `*` stands for any characters, `?` for one; everything else for itself.
+// `*` matches any characters, `?` matches one.
 bool glob_matches(Text pattern, Text subject) {
     size_t p = 0;
     size_t s = 0;
-    size_t star = SIZE_MAX;  // the last star seen, and what it has swallowed so far
+    size_t star = SIZE_MAX;  // the last star, and the characters that it matches so far
     size_t swallowed = 0;
     while (s < subject.size) {
         if (p < pattern.size && pattern.data[p] == '*') {
@@ -62,7 +62,7 @@ bool glob_matches(Text pattern, Text subject) {
     return p == pattern.size;
 }
 
-// The path, or what follows any of its slashes.
+// Matches the path, or the part after any of its slashes.
 bool file_matches(Text pattern, const char* path) {
     Text rest = whole(path);
     if (rest.data == nullptr) return false;
@@ -77,7 +77,7 @@ bool file_matches(Text pattern, const char* path) {
 
 // __module_MOD_procedure of gfortran against a pattern for module::procedure.
 bool fortran_matches(Text pattern, Text name) {
-    constexpr size_t kLongestName = 127;  // twice 63, the limit of Fortran 2008, and some
+    constexpr size_t kLongestName = 127;  // more than twice 63, the limit of Fortran 2008
     const Text rest = name.behind("__");
     if (rest.data == nullptr) return false;
     for (const char* mark : {"_MOD_", "_SMOD_"}) {
@@ -95,8 +95,8 @@ bool fortran_matches(Text pattern, Text name) {
     return false;
 }
 
-// As the linker knows it; without what a compiler appends to a copy of a procedure (".part.0"), and
-// without the underscore of Fortran.
+// Matches the linkage name, without the ending of a clone (".part.0") and without Fortran's
+// underscore.
 bool linkage_name_matches(Text pattern, Text name) {
     if (name.data == nullptr) return false;
     if (glob_matches(pattern, name)) return true;
@@ -111,7 +111,7 @@ bool linkage_name_matches(Text pattern, Text name) {
     return glob_matches(pattern, name);
 }
 
-// Where the parameter list of a demangled name begins; its size when there is none.
+// Start of the parameter list of a demangled name; its size when there is none.
 size_t find_parameters(Text name) {
     const char* const operator_call =
         static_cast<const char*>(memmem(name.data, name.size, "operator()", strlen("operator()")));
@@ -129,8 +129,8 @@ size_t find_parameters(Text name) {
     return name.size;
 }
 
-// Templates are demangled with the type that they return in front: the part behind the last space
-// that no bracket encloses. "operator" keeps what follows it.
+// Demangled templates begin with their return type: start of the part behind the last space outside
+// of brackets. The space after "operator" does not count.
 size_t find_name_start(Text name) {
     int depth = 0;
     size_t start = 0;
@@ -144,7 +144,7 @@ size_t find_name_start(Text name) {
     return start;
 }
 
-// With and without the parameter list, and without both it and the type returned.
+// Matches with and without the parameter list, and without the list and the return type.
 bool demangled_name_matches(Text pattern, Text name) {
     if (name.data == nullptr) return false;
     if (glob_matches(pattern, name)) return true;
@@ -184,13 +184,14 @@ constexpr NamedDecision kDecisions[] = {
     {"default", Decision::kUnsaid},
 };
 
-// The words of one line. A double quote keeps blanks, `#` at the start of a word ends the line.
+// Splits one line into words. A double quote keeps blanks, `#` at the start of a word ends the
+// line.
 class LineReader {
   public:
     LineReader(char* line, size_t size) : at_(line), end_(line + size) {}
 
-    // False at the end of the line, or when a quote is not closed: then unclosed() is true. Quotes
-    // are taken out of the text in place.
+    // False at the end of the line, and when a quote is not closed: then unclosed() is true.
+    // Removes quotes from the text in place.
     bool next(Text* word) {
         while (at_ < end_ && is_blank(*at_)) ++at_;
         if (at_ == end_ || *at_ == '#') return false;
@@ -218,7 +219,7 @@ class LineReader {
     bool unclosed_ = false;
 };
 
-// Digits alone, at most 9 of them.
+// At most 9 digits.
 bool parse_number(Text digits, uint32_t* number) {
     if (digits.size == 0 || digits.size > 9) return false;
     *number = 0;
@@ -265,8 +266,8 @@ struct EnablingProfile::Rule {
                 demangled_name_matches(name, whole(site.demangled)));
     }
 
-    // False, with the reason in `error`, when the line is not one of a profile. `words` stands
-    // before its second word.
+    // Parses one line, of which `words` has read the first word. False, with the reason in `error`,
+    // for an invalid line.
     bool parse(Text action, LineReader* words, char* error, size_t error_bytes) {
         Text word = action;
         const char* reason = set_decision(action);
@@ -288,7 +289,7 @@ struct EnablingProfile::Rule {
     }
 
   private:
-    // Each returns null, or what the word should be.
+    // Each returns null, or a description of the expected word.
     const char* set_decision(Text word) {
         for (const NamedDecision& each : kDecisions) {
             if (!word.is(each.word)) continue;
@@ -427,7 +428,8 @@ bool EnablingProfile::parse_text(const char* path) {
     if (reason[0] == '\0') return true;
     forget();
     for (char* c = reason; *c != '\0'; ++c) {
-        if (iscntrl(static_cast<unsigned char>(*c)) != 0) *c = '?';  // it may move a terminal
+        if (iscntrl(static_cast<unsigned char>(*c)) != 0)
+            *c = '?';  // control characters could affect a terminal
     }
     snprintf(error_, sizeof(error_), "%s:%zu: %s", path, line_number, reason);
     return false;

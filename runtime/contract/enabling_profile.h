@@ -1,7 +1,6 @@
-// The enabling profile: a text file that says which sites get probes when a program is compiled and
-// which of them are on when it runs (DESIGN 8, AIMS). docs/enabling-profile.md describes the
-// format. Used by the compiler plugins, the compiler wrapper and libdwell.so: needs nothing beyond
-// libc.
+// The enabling profile: a text file that selects the sites that get probes at compile time, and
+// those that are on at run time (DESIGN 8, AIMS); format: docs/enabling-profile.md. Used by the
+// compiler plugins, the compiler wrapper and libdwell.so: needs nothing beyond libc.
 #ifndef DWELL_RUNTIME_CONTRACT_ENABLING_PROFILE_H_
 #define DWELL_RUNTIME_CONTRACT_ENABLING_PROFILE_H_
 
@@ -13,20 +12,20 @@
 namespace dwell {
 
 enum class Decision : uint8_t {
-    kUnsaid,  // no line matches, or the last one that does says `default`
+    kUnsaid,  // no line matches, or the last matching line is `default`
     kOn,
     kOff,
-    kCount,  // counted without time; when a program is compiled the same as kOn
+    kCount,  // counted without time; at compile time as kOn
 };
 
-// What a line of the profile may ask about a site. Texts may be null: a pattern never matches them.
+// Properties of a site that a line may refer to. Texts may be null and then match no pattern.
 struct SiteFacts {
     SiteKind kind;
     uint8_t flags;          // SiteRowFlags of site_table.h
     uint32_t line;          // 0 = unknown
-    const char* name;       // linkage name: of a procedure, of the procedure that a loop stands in,
-                            // of the procedure called; the text of a block or marker
-    const char* demangled;  // of `name`; only C++ needs it, Fortran's names are understood as is
+    const char* name;       // linkage name of a procedure, of the procedure around a loop,
+                            // or of the procedure called; the text of a block or marker
+    const char* demangled;  // form of `name`; needed for C++ only
     const char* file;
 };
 
@@ -37,18 +36,18 @@ class EnablingProfile {
     EnablingProfile(const EnablingProfile&) = delete;
     EnablingProfile& operator=(const EnablingProfile&) = delete;
 
-    // Replaces what was read before. False: error() says why, and the profile says nothing.
+    // Replaces the former content. False: error() gives the reason, and the profile is empty.
     bool read(const char* path);
-    // The same for text that is in memory already; `path` is for messages.
+    // Likewise for text in memory; `path` is for messages.
     bool parse(const char* text, size_t bytes, const char* path);
 
-    // "FILE:LINE: reason" or "FILE: reason" without an end of line.
+    // "FILE:LINE: reason" or "FILE: reason", without an end of line.
     const char* error() const { return error_; }
 
-    // The last line that matches decides. Thread-safe; no allocation.
+    // The last matching line decides. Thread-safe; no allocation.
     Decision decide(const SiteFacts& site) const;
 
-    // True when some line has a pattern for names: only then need names be demangled.
+    // True when a line has a pattern for names: only then names must be demangled.
     bool asks_for_names() const { return asks_for_names_; }
 
   private:
@@ -57,7 +56,7 @@ class EnablingProfile {
     bool parse_text(const char* path);
     void forget();
 
-    char* text_ = nullptr;  // what the rules' patterns point into
+    char* text_ = nullptr;  // text that the rules' patterns point into
     size_t bytes_ = 0;
     Rule* rules_ = nullptr;
     size_t rule_count_ = 0;

@@ -1,3 +1,4 @@
+// Names and PICL event types of the I/O functions.
 #include "runtime/contract/io_calls.h"
 
 namespace dwell {

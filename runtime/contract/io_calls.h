@@ -1,5 +1,5 @@
-// What dwell knows of each function of the C library that reads or writes files (DESIGN 1, nodes of
-// kind io). For every room; the wrappers are in io_wrappers.cpp and io_streams.cpp.
+// Table of the C library's functions that read or write files (DESIGN 1, nodes of kind io). The
+// wrappers are in io_wrappers.cpp and io_streams.cpp.
 #ifndef DWELL_RUNTIME_CONTRACT_IO_CALLS_H_
 #define DWELL_RUNTIME_CONTRACT_IO_CALLS_H_
 
@@ -7,8 +7,9 @@
 
 namespace dwell {
 
-// The numbers are part of the record format of one version of dwell (Site::call). Forms that differ
-// in their types alone, such as open64 and __read_chk, are the function that the source names.
+// Numbers are part of the record format of one version of dwell (Site::call). Variants such as
+// open64 and
+// __read_chk have the number of the function named in the source.
 enum class IoCall : uint16_t {
     kNone = 0,
     kOpen,
@@ -53,7 +54,8 @@ constexpr int kIoCallCount = static_cast<int>(IoCall::kCount);
 
 struct IoCallInfo {
     const char* name;
-    int16_t event;  // PICL event type (TM-12125, Table 4); -391 on: of dwell, in the same category
+    int16_t
+        event;  // PICL event type (TM-12125, Table 4); -391 on: dwell's own, in the same category
 };
 extern const IoCallInfo kIoCalls[kIoCallCount];
 

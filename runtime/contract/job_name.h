@@ -1,6 +1,6 @@
-// Where the record files of a job lie. libdwell.so, which makes them, and the `dwell` command,
-// which keeps them after a crash, must come to the same answer, so both use these functions and
-// nothing else. No dependency beyond libc; no allocation.
+// Names the directory of a job's record files. libdwell.so creates the files, and the `dwell`
+// command keeps them after a crash, so both must find the same directory and use only these
+// functions. No dependency beyond libc; no allocation.
 #ifndef DWELL_RUNTIME_CONTRACT_JOB_NAME_H_
 #define DWELL_RUNTIME_CONTRACT_JOB_NAME_H_
 
@@ -14,8 +14,8 @@ namespace dwell {
 
 constexpr size_t kJobNameBytes = 64;  // FileHeader::job
 
-// Copies `from` to `out`; whatever could not stand in a file name becomes '-'. A name too long is
-// cut at the left, where launchers put what stays the same. `size` includes the final zero.
+// Copies `from` to `out` with '-' for characters not allowed in file names. A name that is too long
+// is cut at the left, where launchers put constant parts. `size` includes the final zero.
 inline void copy_job_name(char* out, size_t size, const char* from) {
     const size_t length = strlen(from);
     if (length >= size) from += length - size + 1;
@@ -30,9 +30,9 @@ inline void copy_job_name(char* out, size_t size, const char* from) {
     out[used] = '\0';
 }
 
-// What tells jobs of one name apart: Open MPI names a job after mpirun's process id, which comes
-// again, in containers soon. "-" and the port that mpirun listens at, which every rank is told;
-// empty where there is none.
+// Distinguishes jobs of the same name: Open MPI names a job after mpirun's process id, which is
+// soon reused in containers. "-" and mpirun's port, which every rank knows; empty where there is
+// none.
 inline void launch_mark(char* out, size_t size) {
     const char* address = getenv("OMPI_MCA_orte_hnp_uri");
     const char* port = address == nullptr ? nullptr : strrchr(address, ':');
@@ -41,8 +41,8 @@ inline void launch_mark(char* out, size_t size) {
     snprintf(out, size, "-%u", static_cast<unsigned>(atoi(port + 1)));
 }
 
-// Slurm's step of tasks that this process is one of, else null. A batch script and what it starts
-// by itself have the variables of a task, too, and the number of a step that is none (slurm.h:
+// The Slurm step to which this process belongs as a task, else null. A batch script and its own
+// children also have the variables of a task, with a special step number (slurm.h:
 // SLURM_INTERACTIVE_STEP and above).
 inline const char* slurm_step() {
     constexpr unsigned long kNoSteps = 0xfffffff0;
@@ -51,15 +51,15 @@ inline const char* slurm_step() {
     return strtoul(step, nullptr, 10) < kNoSteps ? step : nullptr;
 }
 
-// `name` behind the number of the batch job that it runs in, which users know, unless it holds it.
+// Prefixes `name` by the number of the batch job, which users know, unless it contains that number.
 inline void in_batch_job(char* out, size_t size, const char* name) {
     const char* batch = getenv("SLURM_JOB_ID");
     const bool outside = batch == nullptr || *batch == '\0' || strstr(name, batch) != nullptr;
     snprintf(out, size, "%.40s%s%s", outside ? "" : batch, outside ? "" : "-", name);
 }
 
-// The job this process belongs to: what the launcher calls it, else the `dwell run` above it, else
-// the process itself. The same for every rank of a job.
+// The job of this process: the launcher's name for it, else the `dwell run` above it, else the
+// process itself. The same for every rank of a job.
 inline void job_name(char* out, size_t size) {
     const char* name_space = getenv("PMIX_NAMESPACE");
     const char* run_pid = getenv("DWELL_RUN_PID");
@@ -89,7 +89,7 @@ inline bool record_directory(char* out, size_t size, const char* job) {
     return length > 0 && static_cast<size_t>(length) < size;
 }
 
-// Rank of this process as its launcher says, -1 when it was not started by one.
+// Rank of this process according to its launcher; -1 without a launcher.
 inline int launcher_rank() {
     const char* const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                      "SLURM_PROCID"};
@@ -104,8 +104,9 @@ inline int launcher_rank() {
     return -1;
 }
 
-// How many ranks its launcher says there are; `rank` is launcher_rank(). At least that one and
-// those before it: a size that leaves it out is another job's, as that of an allocation around it.
+// Number of ranks according to the launcher; `rank` is launcher_rank(). A size of at most `rank`
+// belongs to another job, such as the allocation around this one, and is ignored: the result is at
+// least rank + 1.
 inline int launcher_size(int rank) {
     const char* const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
                                      "SLURM_NTASKS"};
@@ -121,20 +122,20 @@ inline int launcher_size(int rank) {
     return rank + 1;
 }
 
-// True when no launcher started others beside this process.
+// True when the launcher started no other process.
 inline bool is_alone() {
     const int rank = launcher_rank();
     return rank < 0 || launcher_size(rank) == 1;
 }
 
-// How many ranks of the job its launcher put on this host, 0 where it does not say.
+// Number of the job's ranks on this host according to the launcher; 0 when unknown.
 inline int launcher_local_size() {
     const char* text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     if (text == nullptr) text = getenv("MPI_LOCALNRANKS");
     return text == nullptr ? 0 : atoi(text);
 }
 
-// The first of them, as far as its launcher says.
+// Whether this is the first of these ranks, as far as the launcher tells.
 inline bool is_first_on_host() {
     const char* const variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
                                      "SLURM_LOCALID"};

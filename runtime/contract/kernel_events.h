@@ -1,6 +1,6 @@
-// Events that the kernel counts itself, by the names that PAPI has for them. Where PAPI counts
-// nothing they are counted without it: where it is not installed, and on a processor that it does
-// not know, of which it does not even pass on what the kernel counts.
+// Events that the kernel counts itself, under PAPI's names. Used where PAPI counts nothing: where
+// it is not installed, and on a processor that it does not know, where it offers no kernel events
+// either.
 #ifndef DWELL_RUNTIME_CONTRACT_KERNEL_EVENTS_H_
 #define DWELL_RUNTIME_CONTRACT_KERNEL_EVENTS_H_
 
@@ -37,7 +37,7 @@ constexpr KernelEvent kKernelEvents[] = {
     {"perf::EMULATION-FAULTS", PERF_COUNT_SW_EMULATION_FAULTS},
 };
 
-// Null: the kernel has none of that name.
+// Null: the kernel has no event of that name.
 inline const KernelEvent* find_kernel_event(const char* name) {
     for (const KernelEvent& event : kKernelEvents) {
         if (strcmp(event.name, name) == 0) return &event;
@@ -45,23 +45,22 @@ inline const KernelEvent* find_kernel_event(const char* name) {
     return nullptr;
 }
 
-// Where events happen that a program causes. Of those that happen in the kernel alone nothing is
-// left when only the program's own code is looked at, as PAPI does of itself.
+// Where events caused by a program occur. PAPI counts the program's own code only, where nothing is
+// left of events that occur only in the kernel.
 enum class InKernel { kNo, kAlso, kOnly };
 inline InKernel happens_in_kernel(const char* name) {
     constexpr char kPerf[] = "perf::";
     if (strncmp(name, kPerf, strlen(kPerf)) != 0) return InKernel::kNo;
     const char* const event = name + strlen(kPerf);
-    if (strchr(event, ':') != nullptr) return InKernel::kNo;  // its user knows
+    if (strchr(event, ':') != nullptr) return InKernel::kNo;  // the user has chosen
     const bool switches = strstr(event, "SWITCHES") != nullptr ||
                           strstr(event, "MIGRATIONS") != nullptr || strcmp(event, "CS") == 0;
     if (switches) return InKernel::kOnly;
     return strstr(event, "FAULTS") != nullptr ? InKernel::kAlso : InKernel::kNo;
 }
 
-// Of the calling thread, as one of the group of the descriptor `leader`, or as a leader (-1), whose
-// group counts once it is started. The descriptor; -1 with errno when that cannot be.
-// Async-signal-safe.
+// Opens an event for the calling thread: in the group of the descriptor `leader`, or as a leader
+// (-1), whose group must be started. Returns the descriptor; -1 with errno. Async-signal-safe.
 inline int open_kernel_event(const KernelEvent& event, bool in_kernel, int leader) {
     perf_event_attr attributes{};
     attributes.type = PERF_TYPE_SOFTWARE;
@@ -75,15 +74,15 @@ inline int open_kernel_event(const KernelEvent& event, bool in_kernel, int leade
                                     static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC)));
 }
 
-// All of a leader's group count from now on. False with errno when they do not. Async-signal-safe.
+// Starts all events of a leader's group. False with errno. Async-signal-safe.
 //
-// An event that joins a group which counts already need not count before the thread's next time
-// slice: Linux 6.18 lost up to 4 ms of a task's clock so, and one time in 200 all of it (measured).
+// An event that joins a running group may start counting only at the thread's next time slice:
+// Linux 6.18 lost up to 4 ms of a task's clock, and one time in 200 all of it (measured).
 inline bool start_kernel_group(int leader) {
     return ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == 0;
 }
 
-// Whether it can be counted, and where: `in_kernel` is what open_kernel_event() takes.
+// Whether the event can be counted; sets `in_kernel` for open_kernel_event().
 inline bool try_kernel_event(const KernelEvent& event, bool* in_kernel) {
     const InKernel where = happens_in_kernel(event.name);
     for (const bool inside : {true, false}) {

@@ -1,6 +1,5 @@
-// What dwell knows of each MPI function. The rows are generated from
-// runtime/contract/mpi_calls.table by runtime/wrappers/generate_mpi.py, as are the wrappers;
-// nothing here is kept by hand.
+// Table of the MPI functions. The rows are generated from runtime/contract/mpi_calls.table by
+// runtime/wrappers/generate_mpi.py, as are the wrappers.
 #ifndef DWELL_RUNTIME_CONTRACT_MPI_CALLS_H_
 #define DWELL_RUNTIME_CONTRACT_MPI_CALLS_H_
 
@@ -27,19 +26,19 @@ enum class CallClass : uint8_t {
 
 // `event`: the PICL event type of each EventSlot (negative), 0 = the function never uses that slot.
 struct MpiCallInfo {
-    const char* name;  // of the C binding
+    const char* name;  // name in the C binding
     CallClass call_class;
     int16_t event[kEventSlots];
-    // May wait for other ranks without records that tell for how long: collectives, RMA
-    // synchronisation, collective management and I/O.
+    // May wait for other ranks, and no record shows how long: collectives, RMA synchronisation,
+    // collective management and I/O.
     bool waits;
-    // The wait analysis follows it: what it waited for partners on its node is known, but for the
-    // calls that are counted as unknown.
+    // Covered by the wait analysis: its waiting for partners on its host is known, except for calls
+    // that are counted as unknown.
     bool analysed;
 };
 
-// Number 0 is no call. Numbers follow the order of the table; they are part of the record format of
-// one version of dwell.
+// Number 0 is no function. Numbers follow the order of the table and are part of the record format
+// of one version of dwell.
 extern const MpiCallInfo kMpiCalls[];
 extern const int kMpiCallCount;
 

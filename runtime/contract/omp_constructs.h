@@ -1,5 +1,5 @@
-// The constructs of OpenMP that nodes stand for (Site::call of kind kOpenMp), and what they are
-// called. The numbers are part of the file format.
+// The OpenMP constructs that nodes stand for (Site::call of kind kOpenMp), and their names. Numbers
+// are part of the file format.
 #ifndef DWELL_RUNTIME_CONTRACT_OMP_CONSTRUCTS_H_
 #define DWELL_RUNTIME_CONTRACT_OMP_CONSTRUCTS_H_
 
@@ -10,11 +10,11 @@ namespace dwell {
 enum class OmpConstruct : uint16_t {
     kNone = 0,
     kParallel = 1,
-    kLoop = 2,  // of a schedule that the OpenMP runtime does not tell
+    kLoop = 2,  // schedule unknown
     kStaticLoop = 3,
     kDynamicLoop = 4,
     kGuidedLoop = 5,
-    kOtherLoop = 6,  // of a schedule of the OpenMP runtime's own
+    kOtherLoop = 6,  // schedule private to the OpenMP runtime
     kSections = 7,
     kSingle = 8,
     kMasked = 9,
@@ -29,18 +29,18 @@ enum class OmpConstruct : uint16_t {
     kTaskgroupEnd = 18,  // waits for the tasks of the group
     kTask = 19,
     kCritical = 20,
-    kLock = 21,  // waits for it; how long it is held is not known
+    kLock = 21,  // waiting for a lock; how long it is held is unknown
     kNestLock = 22,
     kOrdered = 23,
     kAtomic = 24,
     kReduction = 25,
-    kIdle = 26,  // of a thread between two regions
+    kIdle = 26,  // a thread between two regions
     kTarget = 27,
-    kTargetEnterData = 28,  // also where a block of `target data` begins
-    kTargetExitData = 29,   // also where it ends
+    kTargetEnterData = 28,  // also the beginning of a `target data` block
+    kTargetExitData = 29,   // also the end of a `target data` block
     kTargetUpdate = 30,
-    kTargetCopy = 31,  // asked for by a call, as of omp_target_memcpy
-    kTeams = 32,       // a league of teams, which one thread of each begins to execute
+    kTargetCopy = 31,  // explicit copy, such as omp_target_memcpy
+    kTeams = 32,       // a league of teams; one thread of each team begins
 };
 constexpr int kOmpConstructs = 33;
 
@@ -116,7 +116,7 @@ inline const char* omp_construct_name(uint16_t number) {
     return "omp";
 }
 
-// What a procedure may call itself in, so that one lies in the other on one thread.
+// Constructs that may be nested in themselves on one thread by a recursive procedure.
 inline bool may_hold_itself(OmpConstruct construct) {
     return construct == OmpConstruct::kParallel || construct == OmpConstruct::kTaskgroup ||
            construct == OmpConstruct::kMasked;
@@ -127,20 +127,20 @@ inline bool is_omp_loop(uint16_t number) {
            number <= static_cast<uint16_t>(OmpConstruct::kOtherLoop);
 }
 
-// What threads are forked for.
+// Constructs that fork threads.
 inline bool is_omp_region(uint16_t number) {
     return number == static_cast<uint16_t>(OmpConstruct::kParallel) ||
            number == static_cast<uint16_t>(OmpConstruct::kTeams);
 }
 
-// None of these holds another one, or a barrier, of the same region.
+// Worksharing constructs may not contain another one, or a barrier, of the same region.
 inline bool is_omp_worksharing(uint16_t number) {
     return is_omp_loop(number) || number == static_cast<uint16_t>(OmpConstruct::kSections) ||
            number == static_cast<uint16_t>(OmpConstruct::kSingle) ||
            number == static_cast<uint16_t>(OmpConstruct::kWorkshare);
 }
 
-// Of the host's thread, for a device.
+// Constructs for a device, on the host's thread.
 inline bool is_omp_target(uint16_t number) {
     return number >= static_cast<uint16_t>(OmpConstruct::kTarget) &&
            number <= static_cast<uint16_t>(OmpConstruct::kTargetCopy);

@@ -1,4 +1,4 @@
-// The variable that switches OMPT off in every OpenMP runtime (OpenMP 5.2, 21.3.1).
+// The environment variable that disables OMPT in every OpenMP runtime (OpenMP 5.2, 21.3.1).
 #ifndef DWELL_RUNTIME_CONTRACT_OMPT_SETTING_H_
 #define DWELL_RUNTIME_CONTRACT_OMPT_SETTING_H_
 
@@ -7,8 +7,8 @@
 
 namespace dwell {
 
-// Its value when it lets no tool be told; null when it does not. libomp takes what is neither
-// enabled nor disabled for the latter.
+// The variable's value if it disables tools, else null. libomp takes any value other than enabled
+// or disabled for disabled.
 inline const char* ompt_switched_off() {
     const char* const setting = getenv("OMP_TOOL");
     if (setting == nullptr || *setting == '\0' || strcasecmp(setting, "enabled") == 0) {

@@ -1,6 +1,6 @@
-// Whether a directory can be made and written, asked before there is anything to write. Both
-// `dwell run`, which then starts nothing, and libdwell.so under plain LD_PRELOAD, which warns, ask
-// the same question. No dependency beyond libc; nothing is made.
+// Checks whether a directory can be created and written, before there is anything to write. Used by
+// `dwell run`, which otherwise starts nothing, and by libdwell.so under plain LD_PRELOAD, which
+// warns. No dependency beyond libc; creates nothing.
 #ifndef DWELL_RUNTIME_CONTRACT_OUT_DIRECTORY_H_
 #define DWELL_RUNTIME_CONTRACT_OUT_DIRECTORY_H_
 
@@ -15,8 +15,8 @@
 
 namespace dwell {
 
-// 0 when the directory `path`, or the nearest one above it that is there, may be written; else the
-// error that stands against it. A full device and the like show only in the end.
+// 0 when the directory `path`, or its nearest existing parent, may be written; else an errno value.
+// A full device shows only at the end.
 inline int directory_obstacle(const char* path) {
     char at[PATH_MAX];
     size_t length = strlen(path);
@@ -33,12 +33,12 @@ inline int directory_obstacle(const char* path) {
     if (!S_ISDIR(about.st_mode)) return ENOTDIR;
     struct statfs system;
     const bool known = statfs(at, &system) == 0;
-    // Nobody makes files there, though access(2) tells root otherwise.
+    // Files cannot be created there, although access(2) allows it for root.
     if (known && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC)) return EROFS;
     return faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
-// The same of a directory that nobody makes: that of DWELL_RECORD_DIR.
+// Likewise for a directory that must exist: that of DWELL_RECORD_DIR.
 inline int standing_directory_obstacle(const char* path) {
     struct stat about;
     return stat(path, &about) == 0 ? directory_obstacle(path) : errno;

@@ -1,5 +1,5 @@
-// The few functions of PAPI that dwell needs, found in libpapi when it is there: by dlopen, because
-// neither a program nor the command shall depend on it. Names and numbers are those of papi.h 7.
+// The PAPI functions that dwell uses, found in libpapi by dlopen, because neither programs nor the
+// command may depend on PAPI. Names and numbers are those of papi.h 7.
 #ifndef DWELL_RUNTIME_CONTRACT_PAPI_H_
 #define DWELL_RUNTIME_CONTRACT_PAPI_H_
 
@@ -17,7 +17,7 @@ struct Papi {
     static constexpr int kConflict = -8;  // PAPI_ECNFLCT: more events than counters
     static constexpr unsigned kPreset = 0x80000000u;
     static constexpr unsigned kNative = 0x40000000u;
-    static constexpr int kFirst = 1;  // of an enumeration; then
+    static constexpr int kFirst = 1;  // first of an enumeration
     static constexpr int kNext = 0;
     static constexpr int kNameBytes = 1024;  // PAPI_HUGE_STR_LEN
 
@@ -40,9 +40,9 @@ struct Papi {
     int (*enum_cmp_event)(int*, int, int);
     int (*num_components)();
     const char* (*strerror)(int);
-    int version;  // as library_init takes it
+    int version;  // argument of library_init
 
-    // Opens the library, or, with RTLD_NOLOAD, looks whether the program has.
+    // Opens the library, or with RTLD_NOLOAD checks whether the program has opened it.
     static void* open(int mode) {
         for (const char* name :
              {"libpapi.so.7.0", "libpapi.so.7.1", "libpapi.so.7.2", "libpapi.so"}) {
@@ -76,7 +76,7 @@ struct Papi {
     }
     bool init() const { return version != 0 && library_init(version) == version; }
 
-    // Counts `event` for a moment: kOk, or why that cannot be.
+    // Counts `event` for a moment: kOk, or an error code.
     int try_event(const char* event) const {
         int set = kNoSet;
         int result = create_eventset(&set);

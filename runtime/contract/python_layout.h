@@ -1,5 +1,5 @@
-// What of CPython 3.11 dwell reads, by offset: Include/cpython/pystate.h, code.h, unicodeobject.h,
-// Include/internal/pycore_frame.h of that version, on machines with pointers of 64 bits.
+// Data structures of CPython 3.11 that dwell reads by offset: Include/cpython/pystate.h, code.h,
+// unicodeobject.h, Include/internal/pycore_frame.h of that version, with pointers of 64 bits.
 #ifndef DWELL_RUNTIME_CONTRACT_PYTHON_LAYOUT_H_
 #define DWELL_RUNTIME_CONTRACT_PYTHON_LAYOUT_H_
 
@@ -11,10 +11,10 @@
 
 namespace dwell {
 
-// Where a thread keeps its Python frames, and types that tell them from anything else: addresses in
-// its process.
+// Where a thread keeps its Python frames, and addresses of types that identify them, in its
+// process.
 struct PythonPlaces {
-    uint64_t state;  // 0: it runs no Python
+    uint64_t state;  // 0: no Python
     uint64_t code_type;
     uint64_t text_type;
     uint64_t bytes_type;
@@ -68,7 +68,7 @@ struct PythonFrame {
     const PythonFrame* previous;
     uint64_t instruction;  // the last one executed
 };
-struct PythonCFrame {  // on the C stack, of each run of the interpreter's loop
+struct PythonCFrame {  // on the C stack, one for each activation of the interpreter's loop
     uint64_t tracing;
     const PythonFrame* frame;
     const PythonCFrame* previous;
@@ -89,8 +89,8 @@ static_assert(offsetof(PythonFrame, previous) == 48);
 static_assert(offsetof(PythonFrame, instruction) == 56);
 static_assert(offsetof(PythonState, cframe) == 56);
 
-// Copies characters of `kind` bytes as UTF-8, without ends of lines, as far as there is room; the
-// new end.
+// Copies characters of `kind` bytes each as UTF-8, without line ends, as far as there is room;
+// returns the new end.
 inline char* put_python_text(const char* data, int kind, int64_t length, char* to, size_t room) {
     char* const end = to + room;
     for (int64_t i = 0; i < length && end - to >= 4; ++i) {
@@ -111,14 +111,14 @@ inline char* put_python_text(const char* data, int kind, int64_t length, char* t
     return to;
 }
 
-// How a frame is named in the record file: "name\nfile:line:first line".
+// Frame names in the record file: "name\nfile:line:first line".
 constexpr size_t kLongestPythonName_bytes = 400;
 constexpr size_t kLongestPythonFile_bytes = 1000;
 constexpr size_t kLongestPythonFrame_bytes =
     kLongestPythonName_bytes + kLongestPythonFile_bytes + 40;
 
-// A file that stands for the interpreter's own code around the program's: of import statements,
-// between them and the module that they load, and of `python -m`.
+// Files of the interpreter's own code around the program's: of import statements, between them and
+// the module that they load, and of `python -m`.
 inline bool is_python_own(const char* file, size_t bytes) {
     for (const char* own : {"<frozen importlib.", "<frozen runpy>"}) {
         const size_t length = strlen(own);
@@ -127,8 +127,8 @@ inline bool is_python_own(const char* file, size_t bytes) {
     return false;
 }
 
-// The line of the instruction at `offset` bytes (Objects/locations.md): entries of a first byte
-// with their kind and length, and then, by kind, numbers of six bits a byte.
+// The line of the instruction at `offset` bytes (Objects/locations.md): each entry is a first byte
+// with kind and length and then, depending on the kind, numbers of six bits a byte.
 inline int python_line(const uint8_t* table, int64_t size, int32_t first_line, int64_t offset) {
     const uint8_t* at = table;
     const uint8_t* const end = table + size;

@@ -1,5 +1,5 @@
-// Files of dwell's own, by system calls: in the observed program the names of the C library are
-// those of dwell's own wrappers (io_wrappers.cpp), which stand above all that uses these.
+// File operations by system calls, for dwell's own files: in the observed program the C library's
+// names refer to dwell's wrappers (io_wrappers.cpp), on a higher floor.
 //
 // Signal safety: async-signal-safe, and no cancellation points. errno as of the system call.
 #ifndef DWELL_RUNTIME_CONTRACT_RAW_IO_H_

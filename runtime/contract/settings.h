@@ -1,11 +1,10 @@
-// The settings of a run, each written down once: the option of `dwell run`, the variable that
-// carries it to the observed processes, and the values that it may have. The command and the
-// library check a value by the same row. Besides them, variables that seem to be meant as one of
-// dwell's but are spelt otherwise; other names that begin with DWELL_ are left alone, as sites have
-// DWELL_ROOT and its like in their modules. report/console/metric_names.h has a wider notion of
-// likeness, for names that are asked for: here what is none of dwell's must pass.
+// The settings of a run: the option of `dwell run`, the environment variable that passes it to the
+// observed processes, and its permitted values; the command and the library check values by the
+// same row. Also finds misspelt variables. Other names that begin with DWELL_ are ignored, because
+// sites define DWELL_ROOT and the like in their modules. report/console/metric_names.h accepts less
+// similar names, because those were requested by the user.
 //
-// No dependency beyond libc; no allocation. Needs no signal safety: all run at a start.
+// No dependency beyond libc; no allocation. Called at a start only, so not for signal handlers.
 #ifndef DWELL_RUNTIME_CONTRACT_SETTINGS_H_
 #define DWELL_RUNTIME_CONTRACT_SETTINGS_H_
 
@@ -15,8 +14,8 @@
 
 namespace dwell {
 
-// A whole number from `least` to `most`, or the word. With `most` 0 one of the words, which have
-// bars between them; without words, what its reader makes of it.
+// A whole number from `least` to `most`, or one word. With `most` 0 one of the words, separated by
+// bars; without words, any text that its reader accepts.
 struct Setting {
     const char* variable;
     const char* option;
@@ -57,7 +56,7 @@ constexpr Setting kSettings[] = {
      "Columns of what is said at the end (the terminal's, else 80)"},
 };
 
-// Null where there is none.
+// The setting of a variable; null where there is none.
 inline const Setting* find_setting(const char* variable) {
     for (const Setting& setting : kSettings) {
         if (strcmp(setting.variable, variable) == 0) return &setting;
@@ -78,16 +77,15 @@ inline bool is_word_of(const Setting& setting, const char* text) {
 constexpr char kVariablePrefix[] = "DWELL_";
 constexpr size_t kVariablePrefixLength = sizeof(kVariablePrefix) - 1;
 
-// Besides those of kSettings, read by libdwell.so, `dwell run` or both; the compiler wrappers have
-// their own.
+// Further variables read by libdwell.so, `dwell run` or both; the compiler wrappers have their own.
 constexpr const char* kOtherVariables[] = {
     "DWELL_CLOCK_SHIFT_NS", "DWELL_COMMAND", "DWELL_ENABLE",     "DWELL_INJECT_NS", "DWELL_OUT",
     "DWELL_PRESERVE_ORDER", "DWELL_QUIET",   "DWELL_RECORD_DIR", "DWELL_REPORT",    "DWELL_RUN_PID",
     "DWELL_STATUS",
 };
 
-// Whether one letter more, less or other, two that changed places, or a last word left out is all
-// that tells the first `length` characters of `name` from `known`.
+// Whether the first `length` characters of `name` differ from `known` only by one letter added,
+// missing or replaced, two letters exchanged, or a missing last word.
 inline bool is_nearly(const char* name, size_t length, const char* known) {
     const size_t whole = strlen(known);
     size_t head = 0;
@@ -106,8 +104,8 @@ inline bool is_nearly(const char* name, size_t length, const char* known) {
     return ours <= 1 && theirs <= 1;
 }
 
-// The variable that was meant by `entry`, NAME=VALUE as in environ; null where NAME is a variable
-// of dwell or like none.
+// The variable probably meant by `entry` (NAME=VALUE as in environ); null where NAME is a variable
+// of dwell or similar to none.
 inline const char* meant_variable(const char* entry) {
     if (strncmp(entry, kVariablePrefix, kVariablePrefixLength) != 0) return nullptr;
     const char* equals = strchr(entry, '=');
@@ -123,7 +121,7 @@ inline const char* meant_variable(const char* entry) {
     return is_one ? nullptr : meant;
 }
 
-// Calls `use(entry, length of its name, meant_variable(entry))` for each that is misspelt.
+// Calls `use(entry, length of its name, meant_variable(entry))` for each misspelt variable.
 template <typename Use>
 void for_each_misspelt(const char* const* entries, Use use) {
     if (entries == nullptr) return;

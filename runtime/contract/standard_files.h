@@ -1,8 +1,8 @@
-// Standard input, output and error may be closed, and who reads or writes them must find them so:
-// no file of dwell's may come to have one of their numbers.
+// Standard input, output and error may be closed, and must stay so for the program: no file of
+// dwell's may get one of their numbers.
 //
-// Signal safety: async-signal-safe. Thread safety: what another thread opens meanwhile gets a
-// number above them, too.
+// Signal safety: async-signal-safe. Thread safety: files opened by other threads meanwhile also get
+// higher numbers.
 #ifndef DWELL_RUNTIME_CONTRACT_STANDARD_FILES_H_
 #define DWELL_RUNTIME_CONTRACT_STANDARD_FILES_H_
 
@@ -14,8 +14,8 @@
 
 namespace dwell {
 
-// While it lives those that are closed stand for /dev/null, so that other files get other numbers.
-// A program that is started finds them closed. errno stays.
+// During its lifetime closed standard files refer to /dev/null, so that other files get other
+// numbers. A program started meanwhile finds them closed. Preserves errno.
 class StandardFilesHeld {
   public:
     StandardFilesHeld() {
@@ -23,7 +23,7 @@ class StandardFilesHeld {
         for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
             if (fcntl(file, F_GETFD) >= 0) continue;
             const int opened =
-                raw_open("/dev/null", O_RDWR | O_CLOEXEC);  // the lowest that is free
+                raw_open("/dev/null", O_RDWR | O_CLOEXEC);  // gets the lowest free number
             if (opened == file) {
                 held_ |= 1u << file;
             } else if (opened >= 0) {

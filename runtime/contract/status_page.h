@@ -1,11 +1,11 @@
-// The sign of life that `dwell run` expects: a page shared by `dwell run`, which makes it and names
-// it in DWELL_STATUS, and every process under it that has libdwell.so loaded. Rule 2 of DESIGN 5:
-// one clear line when nothing could be observed, and the reason. The page has no name in a file
-// system: DWELL_STATUS is /proc/<dwell run>/fd/<n>, so nothing is left however a run ends.
+// A page of memory in which observed processes report to `dwell run`, which creates it and passes
+// it on in DWELL_STATUS (DESIGN 5, rule 2: one clear line when nothing could be observed, and the
+// reason). The page has no name in a file system: DWELL_STATUS is /proc/<dwell run>/fd/<n>, so
+// nothing is left however a run ends.
 //
-// All writes are atomic and none blocks, so any thread may make them, also one that is about to
-// die. No dependency beyond libc. A process that finds no page (other node, plain LD_PRELOAD) goes
-// on without: every function here takes a null page and does nothing.
+// All writes are atomic and do not block, so any thread may make them, also just before it dies. No
+// dependency beyond libc. Without a page (other host, plain LD_PRELOAD) every function here gets
+// null and does nothing.
 #ifndef DWELL_RUNTIME_CONTRACT_STATUS_PAGE_H_
 #define DWELL_RUNTIME_CONTRACT_STATUS_PAGE_H_
 
@@ -28,15 +28,15 @@ constexpr uint64_t kStatusMagic = 0x3253544c4c5744ULL;  // "DWLLTS2"
 constexpr uint32_t kStatusJobs = 16;
 constexpr uint32_t kStatusMessageBytes = 240;
 constexpr uint32_t kStatusNotes = 8;
-constexpr uint32_t kStatusRanks = 8;  // of a note, by number
+constexpr uint32_t kStatusRanks = 8;  // ranks listed in a note
 
 struct StatusPage {
     uint64_t magic;
     int32_t child_pid;         // the program that `dwell run` started
     uint32_t child_loaded;     // 1: libdwell.so was loaded in it
     uint32_t within_launcher;  // 1: `dwell run` is below the launcher, and reaches one rank
-    uint32_t child_ended;      // 1: the library saw the end of it
-    char child_name[16];       // what it was called when the library was last loaded in it
+    uint32_t child_ended;      // 1: the library saw its end
+    char child_name[16];       // its name when the library was last loaded in it
     uint32_t library_loaded;   // processes, launchers and shells included, that loaded libdwell.so
     uint32_t mpi_entered;      // processes that called MPI_Init and are observed
     uint32_t mpi_passed_by;    // processes that started MPI without a call that dwell saw
@@ -46,19 +46,19 @@ struct StatusPage {
     uint32_t child_mpi;        // 1: the started program itself reached MPI_Init
     uint32_t probed;           // processes that the probes of an instrumented program attached
     uint32_t world_size;       // of the first MPI_COMM_WORLD seen
-    uint32_t observed;         // ... and of its ranks those observed, on this host or another
-    uint32_t jobs;             // entries taken in `job`; may pass kStatusJobs
-    uint32_t said_why;         // processes that said why they are not observed
-    uint32_t omp_unseen;       // FileFlags: why a process was not observed by its libomp
-    char mpi_library[64];      // of one that was passed by
+    uint32_t observed;         // observed ranks of that world, on any host
+    uint32_t jobs;             // entries used in `job`; may exceed kStatusJobs
+    uint32_t said_why;         // processes that reported why they are not observed
+    uint32_t omp_unseen;       // FileFlags: why OMPT did not work in a process
+    char mpi_library[64];      // of a process counted in mpi_passed_by
     struct Job {
         uint32_t done;
         char name[kJobNameBytes];
     } job[kStatusJobs];
-    // What processes have to say that the others of their job say, too.
+    // Messages that several processes of a job may report.
     uint32_t notes_lock;
-    uint32_t notes;           // those that may be read
-    uint32_t notes_left_out;  // lines that differed from these, and had no room
+    uint32_t notes;           // complete notes
+    uint32_t notes_left_out;  // further lines without room
     struct Note {
         uint32_t count;  // processes
         int32_t ranks[kStatusRanks];
@@ -66,8 +66,8 @@ struct StatusPage {
     } note[kStatusNotes];
 };
 
-// Maps the page named by DWELL_STATUS; null when there is none. The mapping stays for the life of
-// the process. Only a regular file of this user is taken.
+// Maps the page named by DWELL_STATUS; null when there is none. Stays mapped. Only a regular file
+// of this user is accepted.
 inline StatusPage* open_status_page() {
     const char* path = getenv("DWELL_STATUS");
     if (path == nullptr || *path == '\0') return nullptr;
@@ -102,7 +102,7 @@ inline void status_loaded(StatusPage* page) {
     __atomic_store_n(&page->child_loaded, 1u, __ATOMIC_RELEASE);
 }
 
-// Records of `job` exist: whoever made the page cares for them when the process cannot.
+// Records of `job` exist: `dwell run` takes care of them when the process cannot.
 inline void status_job(StatusPage* page, const char* job) {
     const uint32_t known = status_read(&page->jobs);
     for (uint32_t i = 0; i < known && i < kStatusJobs; ++i) {
@@ -127,8 +127,8 @@ inline void status_copy(char* to, size_t size, const char* from) {
     to[length] = '\0';
 }
 
-// A line of a job, of process `rank`: the same text of others is the same line. Waits a little for
-// others that leave one.
+// Adds a line of a job, from process `rank`; equal texts are one note. Waits a little for other
+// writers.
 inline void status_note(StatusPage* page, const char* text, int rank) {
     for (int tries = 0; __atomic_exchange_n(&page->notes_lock, 1u, __ATOMIC_ACQUIRE) != 0;
          ++tries) {
@@ -148,14 +148,14 @@ inline void status_note(StatusPage* page, const char* text, int rank) {
         }
         if (note->count < kStatusRanks) note->ranks[note->count] = rank;
         note->count += 1;
-        // Last: this process may be killed at any point.
+        // Written last, because this process may be killed at any point.
         if (i == known) __atomic_store_n(&page->notes, known + 1, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&page->notes_lock, 0u, __ATOMIC_RELEASE);
 }
 
-// MPI_Init is done and the record file exists. `job` is this process's job_name(), `observed` the
-// number of ranks of its world that are.
+// MPI_Init has ended and the record file exists. `job` is this process's job_name(), `observed` the
+// number of observed ranks of its world.
 inline void status_mpi_started(StatusPage* page, const char* job, int world_size, int observed) {
     if (page == nullptr) return;
     status_add(&page->mpi_processes);
@@ -168,14 +168,14 @@ inline void status_mpi_started(StatusPage* page, const char* job, int world_size
     status_job(page, job);
 }
 
-// MPI_Init was called, the record file exists, and whether it will be of use is not known yet.
+// MPI_Init was called and the record file exists; whether MPI_Init succeeds is not known yet.
 inline void status_mpi_entered(StatusPage* page, const char* job) {
     if (page == nullptr) return;
     status_add(&page->mpi_entered);
     status_job(page, job);
 }
 
-// At the end of a process whose calls of MPI, if there were any, were not seen.
+// At the end of a process whose MPI calls, if any, were not seen.
 inline void status_mpi_unseen(StatusPage* page, const char* library, bool started) {
     if (page == nullptr) return;
     status_add(started ? &page->mpi_passed_by : &page->mpi_unused);
@@ -190,17 +190,18 @@ inline void status_probed(StatusPage* page, const char* job) {
     status_job(page, job);
 }
 
-// The records of this process need no more care: merged, or kept and named by the library itself.
+// The records of this process need no more care: merged, or kept and reported by the library
+// itself.
 inline void status_mpi_finalized(StatusPage* page) {
     if (page != nullptr) status_add(&page->mpi_finalized);
 }
 
-// This process is not observed, and a note or a line on stderr says why.
+// This process is not observed, and a note or a line on stderr gives the reason.
 inline void status_said_why(StatusPage* page) {
     if (page != nullptr) status_add(&page->said_why);
 }
 
-// This process ends and was not observed, though it might have been by its libomp (ompt.h).
+// A process ends that was not observed, although its libomp supports it (ompt.h).
 inline void status_omp_unseen(StatusPage* page, uint32_t obstacle) {
     if (page != nullptr) __atomic_fetch_or(&page->omp_unseen, obstacle, __ATOMIC_RELAXED);
 }

@@ -1,4 +1,4 @@
-// The name of a record that threads use one after the other.
+// The common name of threads that use one record in succession.
 #ifndef DWELL_RUNTIME_CONTRACT_THREAD_NAMES_H_
 #define DWELL_RUNTIME_CONTRACT_THREAD_NAMES_H_
 
@@ -6,9 +6,9 @@
 
 namespace dwell {
 
-constexpr size_t kThreadNameBytes = 16;  // as the kernel has them, with the zero at the end
+constexpr size_t kThreadNameBytes = 16;  // as in the kernel, with the final zero
 
-// What `kept` and `other` have in common: "pool-1" and "pool-12" are "pool-*", names without a
+// The common beginning of `kept` and `other`: "pool-1" and "pool-12" give "pool-*", names without a
 // common beginning "*". Async-signal-safe.
 inline void join_thread_name(char (&kept)[kThreadNameBytes], const char* other) {
     const size_t bytes = strnlen(kept, sizeof(kept) - 1);

@@ -1,10 +1,10 @@
-// The rules of the virtual clock (DESIGN 4): when a call would have ended had nobody been watched.
-// Pure functions of times in ticks, for tests and for waits.cpp.
+// The rules of the virtual clock (DESIGN 4): when a call would have ended without dwell. Pure
+// functions of times in ticks.
 //
-// A thread's intrusion i is what it lost to being observed so far: virtual time v = r - i. It grows
-// by dwell's own cost. Where the thread waits for another one, it takes over what that one lost,
-// and what it lost itself while it would have waited anyway is not lost: so i may also shrink. It
-// is never negative, because a call's virtual end is never later than its real one.
+// A thread's intrusion i is the time it has lost to dwell so far; its virtual time is v = r - i.
+// The intrusion grows by dwell's own cost. A thread that waits for another takes over the other's
+// loss, and its own loss during that waiting does not count, so i may also shrink. It is never
+// negative, because a call's virtual end is never later than its real one.
 #ifndef DWELL_RUNTIME_CONTRACT_VIRTUAL_CLOCK_H_
 #define DWELL_RUNTIME_CONTRACT_VIRTUAL_CLOCK_H_
 
@@ -12,13 +12,13 @@
 
 namespace dwell {
 
-// One moment on both clocks.
+// One point in time on both clocks.
 struct DualTime {
     uint64_t real;
     uint64_t virt;
 };
 
-// How a call ends on the virtual clock, and how much of it was waiting for its partner.
+// The virtual end of a call, and its waiting time.
 struct Ending {
     uint64_t virt;
     uint64_t sync;
@@ -55,9 +55,8 @@ inline Ending message_ending(const DualTime& entered, uint64_t left, const DualT
                         arrival_of(sent, left, transfer_time), sent.virt);
 }
 
-// The least that messages of a size travel, now that one took `travel`; 0: none is known. It rises
-// slowly, so that one that seemed to travel too fast (clocks, a stamp that was taken late) is
-// forgotten.
+// The minimum transfer time of messages of a size after one more message; 0: unknown. The minimum
+// rises slowly, so that a wrong low value (clock error, late stamp) is forgotten.
 inline uint32_t least_transfer(uint32_t least, uint64_t transfer_time) {
     constexpr uint64_t kMemory = 64;
     if (least == 0) return transfer_time < UINT32_MAX ? static_cast<uint32_t>(transfer_time) : 0;
@@ -66,10 +65,9 @@ inline uint32_t least_transfer(uint32_t least, uint64_t transfer_time) {
            static_cast<uint32_t>((earlier(transfer_time, 2 * uint64_t{least}) - least) / kMemory);
 }
 
-// Two that must meet: a rendezvous or synchronous message, seen from either side; a collective,
-// where `partner` holds the latest real and the latest virtual time at which any of those entered
-// that this one depends on (not necessarily the same one's). What comes after the meeting takes as
-// long as it took.
+// Synchronising calls: a rendezvous or synchronous message, seen from either side, or a collective.
+// `partner` holds the latest real and the latest virtual enter time among the ranks that this one
+// depends on (not necessarily of the same rank). The time after the last enter stays unchanged.
 inline Ending collective_ending(const DualTime& entered, uint64_t left, const DualTime& partner) {
     const uint64_t met = later(entered.real, partner.real);
     const uint64_t virt = later(entered.virt, partner.virt) + beyond(left, met);

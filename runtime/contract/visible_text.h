@@ -1,5 +1,5 @@
-// Names of programs and files may hold what a terminal obeys: lines on stderr show such bytes as
-// escapes. No dependency beyond libc; no allocation.
+// Replaces control characters in names of programs and files by escapes, for lines on stderr. No
+// dependency beyond libc; no allocation.
 #ifndef DWELL_RUNTIME_CONTRACT_VISIBLE_TEXT_H_
 #define DWELL_RUNTIME_CONTRACT_VISIBLE_TEXT_H_
 
@@ -7,10 +7,10 @@
 
 namespace dwell {
 
-constexpr size_t kVisibleBytes = 4;  // of one byte, at most
+constexpr size_t kVisibleBytes = 4;  // longest escape of one byte
 
-// Copies `from` up to its zero; control characters, those of UTF-8's second page too (U+0080 to
-// U+009F), become "\n", "\t" or "\x1b". What does not fit is left out; `out` ends with a zero.
+// Copies `from` up to its zero; control characters, including U+0080 to U+009F, become "\n", "\t"
+// or "\x1b". Text that does not fit is dropped; `out` ends with a zero.
 inline void copy_visible(char* out, size_t size, const char* from) {
     constexpr char kDigits[] = "0123456789abcdef";
     size_t used = 0;

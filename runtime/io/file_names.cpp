@@ -1,3 +1,4 @@
+// A hash table from file names to their records.
 #include "runtime/io/file_names.h"
 
 #include <errno.h>
@@ -16,15 +17,16 @@ struct FileName {
     uint64_t hash;  // 0: free; written last
     CellIndex cell;
 };
-// A table that is full is copied into one four times as large, and stays: others may be reading it.
+// A full table is copied into one four times as large, and not freed, because others may be reading
+// it.
 struct NameTable {
-    uint32_t slot_count;  // a power of two, of which three quarters are used
+    uint32_t slot_count;  // a power of two, at most three quarters used
     FileName slots[];
 };
-NameTable* g_table = nullptr;  // written to with StateLock held
+NameTable* g_table = nullptr;  // written with StateLock held
 uint32_t g_name_count = 0;
 
-// Where the name's record is, or belongs.
+// The slot of the name, or the free slot for it.
 FileName* slot_of(NameTable* table, uint64_t hash) {
     const uint32_t last = table->slot_count - 1;
     uint32_t at = static_cast<uint32_t>(hash >> 32) & last;
@@ -47,7 +49,7 @@ CellIndex known_cell(uint64_t hash) {
     return __atomic_load_n(&slot->hash, __ATOMIC_ACQUIRE) == hash ? slot->cell : 0;
 }
 
-// With StateLock held.
+// Makes room for one more name. StateLock must be held.
 bool make_room() {
     NameTable* before = g_table;
     if (before != nullptr && g_name_count < before->slot_count / 4 * 3) return true;
@@ -70,7 +72,7 @@ CellIndex write_name(Thread* thread, uint64_t hash, const char* name, size_t byt
     const CellIndex cell = write_text(thread, name, bytes);
     if (cell == 0) return 0;
     const StateLock lock;
-    const CellIndex faster = known_cell(hash);  // another thread's
+    const CellIndex faster = known_cell(hash);  // added by another thread meanwhile
     if (faster != 0) return faster;
     if (!make_room()) return 0;
     put(g_table, hash, cell);

@@ -1,4 +1,4 @@
-// Names of the files that I/O statements were at: each is a TextRecord, once in a process.
+// Names of the files that I/O statements use, each stored as one TextRecord in a process.
 #ifndef DWELL_RUNTIME_IO_FILE_NAMES_H_
 #define DWELL_RUNTIME_IO_FILE_NAMES_H_
 
@@ -17,8 +17,8 @@ inline uint64_t hash_bytes(const void* bytes, size_t size, uint64_t hash) {
     return hash;
 }
 
-// The record of that name, made when it is new; 0 when there is no room for it, which is counted
-// (FileHeader::files_unnamed). Takes no lock when it is known. Async-signal-safe.
+// The record of that name, created if new; 0 when there is no room, which is counted
+// (FileHeader::files_unnamed). Takes no lock for a known name. Async-signal-safe.
 CellIndex record_of_name(Thread* thread, const char* name, size_t bytes);
 
 }  // namespace dwell

@@ -1,9 +1,9 @@
-// What the wrappers of I/O functions stand on: the next definition of each function, and the way of
-// a call around it. For io_wrappers.cpp and io_streams.cpp, which alone are compiled so that the C
-// library's headers define nothing that is wrapped.
+// Base of the I/O wrappers: the next definition of each function, and the steps around a call. For
+// io_wrappers.cpp and io_streams.cpp, which are compiled so that the C library's headers define
+// nothing that is wrapped.
 //
-// All of this may run in a signal handler, keeps errno where the call set it, and costs a load and
-// a test while no I/O is recorded.
+// All of this may run in a signal handler, keeps errno as set by the call, and costs a load and a
+// test while no I/O is recorded.
 #ifndef DWELL_RUNTIME_IO_IO_FORWARD_H_
 #define DWELL_RUNTIME_IO_IO_FORWARD_H_
 
@@ -18,10 +18,9 @@
 
 namespace dwell {
 
-// The next definition of each, by the name of the symbol. They are looked up when the library is
-// loaded: later a signal handler may be the first to call one, where dlsym() must not be, and the
-// text of dlerror(), which it frees, may be what is to be written. A constructor that runs earlier
-// looks them up itself.
+// The next definition of each function, by symbol. Looked up when the library is loaded, because
+// later a signal handler may be the first caller: it must not call dlsym(), whose dlerror() frees a
+// text that may be the one to write. A constructor that runs earlier looks them up itself.
 // clang-format off
 #define DWELL_IO(see) \
     see(open) see(open64) see(openat) see(openat64) see(creat) see(creat64) see(close) \
@@ -46,7 +45,7 @@ enum Next : int {
 
 extern void* g_next_io[kNextCount] __attribute__((visibility("hidden")));
 
-// Finds and keeps that of the number; null where the C library has none.
+// Looks up and stores the definition; null where the C library has none.
 DWELL_COLD void* look_up_io(int number);
 
 template <typename Function>
@@ -61,12 +60,12 @@ DWELL_BODY Function next_io(Next number) {
 
 enum class Moves { kReads, kWrites, kNothing };
 
-// What the C library knows of a stream: -1 and less for one in memory.
+// The descriptor that the C library stores in a stream; kDescriptorLimit for a stream in memory.
 DWELL_BODY int descriptor_of(const FILE* stream) {
     return stream != nullptr && stream->_fileno >= 0 ? stream->_fileno : kDescriptorLimit;
 }
 
-// A call on a descriptor whose result is what it moved, or -1.
+// A call on a descriptor that returns the number of bytes moved, or -1.
 template <Moves kMoves, typename Function, typename... Arguments>
 DWELL_BODY auto on_file(IoCall call, const Frame* frame, Function next, int file,
                         Arguments... arguments) {

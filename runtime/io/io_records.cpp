@@ -1,3 +1,4 @@
+// Records I/O statements and the files that they use.
 #include "runtime/io/io_records.h"
 
 #include <errno.h>
@@ -25,15 +26,15 @@ uint32_t g_descriptors[kDescriptorLimit];
 
 namespace {
 
-constexpr uint32_t kFilesPerNode = 8;  // told apart; more are counted together
+constexpr uint32_t kFilesPerNode = 8;  // recorded separately; further ones together
 constexpr size_t kLongestName_bytes = 1023;
 
 uintptr_t proof_of(const IoStatement* statement) {
     return reinterpret_cast<uintptr_t>(statement) ^ kProof;
 }
 
-// A statement called from inside another one: by a signal handler that interrupted it, or by code
-// that it calls. One whose frame is gone was left without return.
+// Whether a statement is called inside another one, by a signal handler or by code that the other
+// calls. An outer statement whose frame is gone was left without a return.
 bool is_inside(const IoStatement* open, const Frame* frame) {
     return open != nullptr &&
            reinterpret_cast<uintptr_t>(frame) < reinterpret_cast<uintptr_t>(open) &&
@@ -61,7 +62,7 @@ class SlowWork {
     uint64_t start_ticks_;
 };
 
-// A call that is not recorded, and told.
+// Counts a call that should have been recorded.
 void count_unobserved() {
     __atomic_fetch_add(&g_process.header->io_unobserved, 1, __ATOMIC_RELAXED);
 }
@@ -85,15 +86,15 @@ CellIndex name_of_descriptor(Thread* thread, int file) {
     return record != 0 ? record : kFileUnnamed;
 }
 
-// Files, and devices but for the standard streams: those are the launcher's.
+// Files, and devices except the standard streams, which belong to the launcher.
 bool is_recorded(int file, const struct stat& about) {
     if (S_ISREG(about.st_mode)) return true;
     const bool device = S_ISBLK(about.st_mode) || S_ISCHR(about.st_mode);
     return device && file > STDERR_FILENO;
 }
 
-// Of a file and the way to it, by which it was found once: 0 when that way is not known.
-uint64_t hash_of_way(const char* path, const struct stat& about) {
+// Hash of a file and of the path by which it was opened; 0 when the path is unknown.
+uint64_t hash_of_path_to(const char* path, const struct stat& about) {
     char folder[kLongestName_bytes + 1];
     uint64_t hash = hash_bytes(path, strnlen(path, PATH_MAX), kHashStart);
     if (*path != '/') {
@@ -105,22 +106,22 @@ uint64_t hash_of_way(const char* path, const struct stat& about) {
     return hash_bytes(&about.st_ino, sizeof(about.st_ino), hash) | 1;
 }
 
-// What the link of the descriptor says takes the kernel longer than all the rest together. A file
-// that is opened again the same way has its name from there.
+// Reading a descriptor's link takes the kernel longer than all the rest. A file that is opened
+// again by the same path reuses its name.
 CellIndex name_of_file(Thread* thread, int file, const char* path, const struct stat& about) {
-    const uint64_t hash = path != nullptr ? hash_of_way(path, about) : 0;
+    const uint64_t hash = path != nullptr ? hash_of_path_to(path, about) : 0;
     KnownFile* known = &thread->known_files[(hash >> 32) % kKnownFiles];
-    if (hash != 0 && known->way == hash) return known->name;
+    if (hash != 0 && known->path_hash == hash) return known->name;
     const CellIndex name = name_of_descriptor(thread, file);
     if (hash != 0 && name != kFileUnnamed) *known = {hash, name};
     return name;
 }
 
-// The thread has not met dwell before: its first I/O statement attaches it, as a probe would. What
-// the descriptor is comes first, so that one that only uses sockets or pipes is left alone. Null:
-// the call is not recorded, and was counted if it would have been.
+// Attaches a thread at its first I/O statement, as a probe would. Checks the descriptor first, so
+// that threads that only use sockets or pipes are left alone. Null: the call is not recorded, and
+// was counted if it should have been.
 DWELL_COLD Thread* thread_for_io(const Frame* frame, int file) {
-    if (getpid() != g_process.header->pid) return nullptr;  // a child after vfork
+    if (getpid() != g_process.header->pid) return nullptr;  // a vfork child
     const int saved_errno = errno;
     bool recorded = file == kNoDescriptor;
     if (!recorded && file >= 0 && file < kDescriptorLimit) {
@@ -129,7 +130,7 @@ DWELL_COLD Thread* thread_for_io(const Frame* frame, int file) {
         recorded = known > kFileOff ||
                    (known == 0 && fstat(file, &about) == 0 && is_recorded(file, about));
     }
-    if (recorded) recorded = !is_of_helpers(static_cast<uintptr_t>(frame->return_address - 1));
+    if (recorded) recorded = !is_in_mpi_library(static_cast<uintptr_t>(frame->return_address - 1));
     errno = saved_errno;
     if (!recorded) return nullptr;
     Thread* thread = attach_for_io();
@@ -137,8 +138,8 @@ DWELL_COLD Thread* thread_for_io(const Frame* frame, int file) {
     return thread;
 }
 
-// What the descriptor is, learnt once. A child after vfork has other files but shares this memory:
-// nothing is kept for it.
+// Looks the descriptor up, once. A vfork child has other files but shares this memory, so nothing
+// is stored for it.
 DWELL_COLD uint32_t learn_descriptor(Thread* thread, int file, const char* path) {
     const SlowWork work(thread);
     if (getpid() != g_process.header->pid) return kFileOff;
@@ -155,8 +156,8 @@ uint32_t file_of(Thread* thread, int file, const char* path) {
     return known != 0 ? known : learn_descriptor(thread, file, path);
 }
 
-// A path that was not remembered. On a stack of its own a signal handler has no room for the
-// unwinder.
+// The slow path for a path that is not cached. A signal handler on an alternate stack has no room
+// for the unwinder.
 DWELL_COLD CellIndex find_new_path(Thread* thread, const Frame* frame, MpiCall number,
                                    CellIndex probe_frame) {
     stack_t stack;
@@ -202,8 +203,8 @@ FileUse* use_of_file(IoStatement* statement) {
     return use;
 }
 
-// Whether the thread's statement is still this one. A handler on another stack may have had one in
-// between, as its path was known without the unwinder.
+// Whether this is still the thread's statement. A handler on another stack may have had one
+// meanwhile, because its path was cached and needed no unwinder.
 bool is_open(const IoStatement* statement) {
     const bool open = statement->thread->io == statement;
     if (!open) count_unobserved();
@@ -219,7 +220,7 @@ void close_statement(IoStatement* statement) {
 
 bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, int file) {
     Thread* thread = calling_thread();
-    if (t_in_guard != 0) return false;  // dwell's own, or a handler's that interrupted dwell
+    if (t_in_guard != 0) return false;  // I/O of dwell, or of a handler that interrupted dwell
     if (thread == nullptr) [[unlikely]] {
         thread = thread_for_io(frame, file);
         if (thread == nullptr) return false;
@@ -233,7 +234,7 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
     }
     if (thread->epoch != g_live->epoch) [[unlikely]] {
         const SlowWork work(thread);
-        take_notice(thread);
+        apply_changes(thread);
     }
     const CellIndex probe_frame = probe_frame_of(thread, frame);
     const MpiCall number = path_number(call);
@@ -254,7 +255,7 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
 }
 
 void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes, bool failed) {
-    const uint64_t end = booked_now(now_ticks());
+    const uint64_t end = recording_now(now_ticks());
     Thread* thread = statement->thread;
     if (!is_open(statement)) return;
     uint64_t elapsed = beyond(end, statement->start_ticks);
@@ -280,7 +281,7 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     } else {
         part->elsewhere += 1;
     }
-    thread->booked_ticks += ticks;
+    thread->separate_ticks += ticks;
     note_io(thread, index_of(node), ticks);
     thread->slow_overhead += costs.outer + (elapsed - ticks);
     close_statement(statement);
@@ -295,7 +296,7 @@ void end_opening(IoStatement* statement, int file, const char* path) {
     const uint64_t before = now_ticks();
     forget_descriptor(file);
     statement->file = file_of(statement->thread, file, path);
-    // What it took to look is not the program's, and no part of the statement.
+    // The time of the look-up is overhead, and not part of the statement.
     statement->start_ticks += now_ticks() - before;
     if (statement->file == kFileOff) {
         close_statement(statement);
@@ -306,9 +307,9 @@ void end_opening(IoStatement* statement, int file, const char* path) {
 
 namespace {
 
-// What the shortest of the C library's calls on streams do: a lock is taken and given back, a few
-// bytes are copied. Measured, dwell's part then comes out within 2 ns of fputs() and fgets() of 15
-// ns; without anything between the time stamps 8 ns too high.
+// Stands for the shortest calls on streams, which take and release a lock and copy a few bytes.
+// Measured with this, dwell's part comes out within 2 ns for fputs() and fgets() of 15 ns; with
+// nothing between the time stamps it would be 8 ns too high.
 struct ShortCall {
     uint32_t lock = 0;
     char text[32] = "a line of text";
@@ -325,15 +326,15 @@ struct ShortCall {
 };
 
 struct Round {
-    uint64_t whole;    // all of it
-    uint64_t between;  // time stamps
+    uint64_t whole;    // whole round
+    uint64_t between;  // between the time stamps
 };
 
 constexpr int kCallsOfRound = 200;
 
 template <typename Work>
 Round record_round(Thread* thread, const Frame* frame, int file, Work&& work) {
-    const uint64_t before = thread->booked_ticks;
+    const uint64_t before = thread->separate_ticks;
     const uint64_t begin = now_ticks();
     for (int i = 0; i < kCallsOfRound; ++i) {
         IoStatement statement;
@@ -341,14 +342,14 @@ Round record_round(Thread* thread, const Frame* frame, int file, Work&& work) {
         work();
         end_io(&statement, 1, 0, false);
     }
-    return {now_ticks() - begin, thread->booked_ticks - before};
+    return {now_ticks() - begin, thread->separate_ticks - before};
 }
 
 void take_shorter(Round* best, const Round& round) {
     if (round.whole < best->whole) *best = round;
 }
 
-// Of a call that takes `alone` by itself, over a round.
+// Costs per call from a round of calls that take `alone` without recording.
 IoCosts costs_of(const Round& best, uint64_t alone) {
     const uint64_t inner = beyond(best.between, alone);
     return {inner / kCallsOfRound, beyond(best.whole, alone + inner) / kCallsOfRound};
@@ -359,8 +360,8 @@ IoCosts costs_of(const Round& best, uint64_t alone) {
 void calibrate_io(Thread* thread, PathEntry* entry, const Frame* frame) {
     constexpr int kRounds = 40;
     constexpr int kNoFile = kDescriptorLimit - 1;
-    constexpr uint64_t kTimesShort = 4;  // what is so much longer hides nothing
-    const uint32_t busy = t_in_guard;    // what is measured is recorded only where it is 0
+    constexpr uint64_t kTimesShort = 4;  // longer calls do not overlap with recording
+    const uint32_t busy = t_in_guard;    // calls are recorded only where it is 0
     t_in_guard = 0;
     entry->call = static_cast<uint16_t>(path_number(IoCall::kRead));
     g_descriptors[kNoFile] = kFileUnnamed;

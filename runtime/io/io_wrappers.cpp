@@ -1,12 +1,12 @@
 // The C library's functions that read and write files, interposed (DESIGN 1, nodes of kind io):
 // here those on descriptors, in io_streams.cpp those on streams. A process that is not observed, or
-// observed without --io, pays for a load and a test; and at its start some 20 microseconds for the
-// next definitions.
+// observed without --io, pays a load and a test a call, and at its start some 20 microseconds for
+// the next definitions.
 //
-// Each wrapper makes its call outside of any bookkeeping, so it stays a cancellation point where it
-// is one, and what cancels, jumps or throws through it finds nothing half done. What other
-// libraries call (Fortran's and C++'s run-time libraries) counts at the statement of the program's
-// that called them; what the C library calls itself is not seen, as it should be.
+// Each wrapper makes its call outside of any recording, so cancellation, jumps and throws through
+// it find nothing half done. Calls from other libraries (Fortran's and C++'s run-time libraries)
+// belong to the program's statement that called these; the C library's internal calls are not seen,
+// which is right.
 #include "runtime/io/io_wrappers.h"
 
 #include <dirent.h>
@@ -32,7 +32,7 @@ constexpr const char* kNextNames[kNextCount] = {
 #undef DWELL_NAME
 };
 
-// A call that makes a descriptor.
+// A call that opens a descriptor.
 template <typename Call>
 DWELL_BODY int opened(IoCall call, const Frame* frame, const char* path, Call make) {
     IoStatement statement;
@@ -46,7 +46,7 @@ DWELL_BODY int opened(IoCall call, const Frame* frame, const char* path, Call ma
     return file;
 }
 
-// Not inline: the header says of closedir(), which takes null for an error, that it is never given.
+// Not inline: the header declares closedir()'s argument as non-null, but the function accepts null.
 DWELL_COLD void forget_folder(DIR* folder) {
     if (folder != nullptr) forget_descriptor(dirfd(folder));
 }
@@ -65,7 +65,7 @@ void find_io_functions() {
     for (int number = 0; number < kNextCount; ++number) {
         if (g_next_io[number] == nullptr) look_up_io(number);
     }
-    dlerror();  // what an older C library has not is no error of the program's
+    dlerror();  // a function missing in the C library is no error of the program
 }
 
 }  // namespace dwell
@@ -84,7 +84,7 @@ ssize_t __read_chk(int file, void* buffer, size_t size, size_t room);
 ssize_t __pread_chk(int file, void* buffer, size_t size, off_t offset, size_t room);
 ssize_t __pread64_chk(int file, void* buffer, size_t size, off64_t offset, size_t room);
 
-// The mode is taken whether it was given or not, as the C library does for the flags that need it.
+// Reads the mode whether it was given or not, as the C library does for the flags that need it.
 #define OPENS(name)                                             \
     DWELL_EXPORT int name(const char* path, int flags, ...) {   \
         va_list arguments;                                      \
@@ -137,7 +137,7 @@ DWELL_EXPORT int __openat64_2(int folder, const char* path, int flags) {
                   [=] { return next(folder, path, flags); });
 }
 
-// The number may be given to another file as soon as the call is under way.
+// Another file may get the number as soon as the call is under way.
 DWELL_EXPORT int close(int file) {
     const auto next = NEXT(close);
     IoStatement statement;
@@ -159,7 +159,7 @@ DWELL_EXPORT int dup3(int from, int to, int flags) noexcept {
     return next(from, to, flags);
 }
 
-// What closes descriptors in ways of its own, of which another one may have the number then.
+// Functions that close descriptors in other ways, whose numbers another file may then have.
 DWELL_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
     const auto next = NEXT(close_range);
     if ((flags & CLOSE_RANGE_CLOEXEC) == 0) forget_descriptors(first, last);

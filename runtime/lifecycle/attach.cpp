@@ -1,6 +1,6 @@
-// How a process comes to be observed: the options are read, a record file is made, the calling
-// thread is attached and the costs are calibrated (DESIGN 3, 4; rule 2 of DESIGN 5: what is missing
-// is said in one line, and the program runs on).
+// Starts the observation of a process: reads the options, makes a record file, attaches the calling
+// thread and calibrates costs (DESIGN 3, 4). What is missing is reported in one line, and the
+// program runs on (DESIGN 5, rule 2).
 #include "runtime/lifecycle/attach.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ pid_t g_own_pid = 0;
 enum class Asked { kNot, kGood, kBad } g_options_read = Asked::kNot;
 
 __attribute__((constructor)) void note_start() {
-    if (g_own_pid != 0) return;  // an instrumented library's constructor came first
+    if (g_own_pid != 0) return;  // called before by an instrumented library's constructor
     g_own_pid = getpid();
     list_services();
     g_process.use_tsc = has_invariant_tsc();
@@ -56,7 +56,7 @@ __attribute__((constructor)) void note_start() {
 
 bool options_are_good() {
     if (g_options_read == Asked::kNot) {
-        if (g_status_page == nullptr && launcher_rank() <= 0) {  // else `dwell run` says it
+        if (g_status_page == nullptr && launcher_rank() <= 0) {  // else reported by `dwell run`
             for_each_misspelt(environ, [](const char* entry, int length, const char* meant) {
                 warn("%.*s is no variable of dwell: %s is", length, entry, meant);
             });
@@ -82,8 +82,8 @@ bool make_live_page() {
     return true;
 }
 
-// `text` holds zero-terminated arguments; they are joined by spaces. Dots stand for what does not
-// fit: the front of a long program path, so that its name is seen, and the last arguments.
+// Joins the zero-terminated arguments in `text` by spaces. Dots replace the front of a long program
+// path, so that its name remains, and the last arguments.
 void join_arguments(const char* text, size_t bytes, char* out, size_t size) {
     constexpr char kDots[] = "...";
     constexpr size_t kDotBytes = sizeof(kDots) - 1;
@@ -158,7 +158,7 @@ void fill_header(int rank) {
     header->pid = getpid();
     header->uid = getuid();
     header->rank = rank < 0 ? 0 : rank;
-    // Until MPI_Init. Who goes on as another program before leaves a file that can be read.
+    // Known before MPI_Init, so that a process that execs another program leaves a readable file.
     header->world_size = launcher_size(rank);
     header->host_rank = -1;
     header->start_ticks = g_process.start_ticks;
@@ -173,18 +173,18 @@ void fill_header(int rank) {
     if (g_process.options.io) header->flags |= kFileIo;
     gethostname(header->host, sizeof(header->host) - 1);
     const char* job = strrchr(g_process.record_dir, '/');
-    // "/dwell-<uid>-<job>": the name after the second dash.
+    // "/dwell-<uid>-<job>": the job name follows the second dash.
     job = job != nullptr ? strchr(job + 7, '-') : nullptr;
     if (job != nullptr) snprintf(header->job, sizeof(header->job), "%s", job + 1);
     read_command_line(header);
-    set_tick_rate(1000);  // who is killed inside MPI_Init leaves a file that can be read
+    set_tick_rate(1000);  // a process killed inside MPI_Init leaves a readable file
     header->state = FileState::kRunning;
     header->version = kRecordLayoutVersion;
     __atomic_store_n(&header->magic, kRecordMagic, __ATOMIC_RELEASE);
 }
 
-// The record file at `path`, which is in the way: true where this process made it, which it did as
-// another program, before exec. That one's records are complete as they are.
+// Checks a record file that already exists at `path`: true where this process made it before exec,
+// as another program. Those records are complete.
 bool mark_replaced(const char* path) {
     const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0) return false;
@@ -202,8 +202,8 @@ bool mark_replaced(const char* path) {
     return own;
 }
 
-// The first file of a rank is in the way: the process has one with its number. Of a process that
-// went on as another program more than once the records of the first are kept, and the last one's.
+// A rank's file from before exec exists: creates one with a further number. After several execs the
+// records of the first and of the last program are kept.
 bool create_second_file(char* path, size_t size) {
     mark_replaced(path);
     const size_t used = strlen(path);
@@ -216,7 +216,7 @@ bool create_second_file(char* path, size_t size) {
     return unlink(path) == 0 && create_record_file(path, g_process.options.memory_mib);
 }
 
-// `dwell run` has looked itself, before it started anything.
+// `dwell run` has made this check before the start.
 void check_out_directory() {
     const char* out = g_process.options.out;
     if (g_status_page != nullptr || *out == '\0' || launcher_rank() > 0) return;
@@ -224,8 +224,8 @@ void check_out_directory() {
     if (error != 0) warn("no profile can be written to %s: %s", out, strerror(error));
 }
 
-// MPI may need each of the few files that can be open; libunwind keeps two, what ranks exchange
-// one.
+// With a low limit of open files MPI may need all of them; libunwind keeps two open, the exchange
+// between ranks one.
 void observe_less() {
     g_process.options.sample_hz = 0;
     warn_of_job(
@@ -233,10 +233,9 @@ void observe_less() {
         "of waiting");
 }
 
-// One thread makes the process observed; others that come to dwell meanwhile wait for it, for some
-// milliseconds: not a signal handler that interrupts it, and not for ever, as it may itself wait
-// for the loader, which the other may hold. The child of a fork does not wait for a thread of its
-// parent.
+// One thread attaches the process. Others that arrive meanwhile wait for some milliseconds, except
+// a signal handler that interrupted it, and not for ever, because the attaching thread may wait for
+// the loader's lock held by another. A forked child does not wait for a thread of its parent.
 constexpr uint64_t kLongestAttaching_ns = 1'000'000'000;
 std::atomic<pid_t> g_attacher{0};
 bool begin_attaching() {
@@ -283,7 +282,7 @@ bool attach_process(bool with_mpi) {
              rank < 0 ? 0 : rank);
     if (!create_record_file(path, g_process.options.memory_mib) &&
         (errno != EEXIST || !create_second_file(path, sizeof(g_process.record_path)))) {
-        // Not the file, whose name has the rank: all ranks say the same.
+        // Not the file name, which contains the rank: all ranks report the same text.
         snprintf(text, sizeof(text), "cannot make a record file in %.150s: %s%s",
                  g_process.record_dir, strerror(errno), errno == EFBIG ? " (ulimit -f)" : "");
         not_observed(text);
@@ -303,7 +302,7 @@ bool attach_process(bool with_mpi) {
         return false;
     }
     g_process.with_mpi = with_mpi;
-    // As far as is known now.
+    // Preliminary: changed by MPI_Init.
     if (with_mpi) g_process.header->flags |= kFileInInit;
     if (!with_mpi && is_alone()) g_process.header->flags |= kFileSerial;
     if (with_mpi) choose_tests_first();
@@ -322,10 +321,10 @@ bool attach_process(bool with_mpi) {
     thread->record->start_ticks = g_process.start_ticks;
     thread->last_ticks = g_process.start_ticks;
     thread->attached_ticks = start;
-    if (with_mpi) thread->span_begin = 0;  // its calls, and the ways between them, are its life
+    if (with_mpi) thread->span_begin = 0;  // its time is that of its calls and intervals
     write_start_directory(thread);
     open_metrics(thread);
-    // From here on other threads record as well.
+    // From here on other threads record, too.
     g_live->on = 1;
     refresh_ticket();
     {
@@ -338,7 +337,7 @@ bool attach_process(bool with_mpi) {
     return true;
 }
 
-// MPI_Init in a process that probes attached. False: MPI stays unobserved.
+// MPI_Init in a process that was attached by probes. False: MPI stays unobserved.
 bool add_mpi() {
     const char* why = nullptr;
     if (g_live->on == 0) return false;
@@ -351,12 +350,12 @@ bool add_mpi() {
     choose_tests_first();
     announce_observed();
     if (t_thread == nullptr && attach_thread() != nullptr) {
-        t_thread->slow_overhead = 0;  // the caller books all that is done here
+        t_thread->slow_overhead = 0;  // the caller counts the time spent here
     }
     if (t_thread != nullptr) {
         start_sampling(t_thread);
         g_process.header->process_thread = t_thread->record->number;
-        // As in attach_process(). Of another one the way to MPI_Init begins where it was attached.
+        // As in attach_process(). Another thread's computation begins where it was attached.
         if (t_thread->record->number == 0) t_thread->record->life_start = t_thread->span_begin = 0;
     }
     return true;
@@ -381,19 +380,19 @@ bool observe_mpi() {
 
 namespace {
 
-void (*g_hear)() = nullptr;
+void (*g_on_profiled)() = nullptr;
 std::atomic<bool> g_tried{false};
 
 }  // namespace
 
 void notify_profiled() {
     g_tried.store(true);
-    if (g_hear != nullptr) g_hear();
+    if (g_on_profiled != nullptr) g_on_profiled();
 }
 
-void hear_of_observation(void (*match_stamp)()) {
-    g_hear = match_stamp;
-    if (g_tried.load()) match_stamp();
+void on_profiled(void (*callback)()) {
+    g_on_profiled = callback;
+    if (g_tried.load()) callback();
 }
 
 bool probes_wanted() {
@@ -411,7 +410,7 @@ Thread* attach_for_probe() {
     const uint64_t before = now_ticks();
     const CancellationDisabled cancellation;
     if (!begin_attaching()) return nullptr;
-    // Unless another thread was first.
+    // Unless another thread was faster.
     const bool begins = !g_attached && probes_wanted();
     const bool attached = begins && attach_process(false);
     notify_profiled();
@@ -419,14 +418,14 @@ Thread* attach_for_probe() {
         note_usage();
         status_probed(g_status_page, g_process.header->job);
     } else if (begins) {
-        g_options_read = Asked::kBad;  // not again
+        g_options_read = Asked::kBad;  // no second attempt
         switch_sites(false);
     }
     end_attaching();
     if (!attached) {
         Thread* const thread = live_ticket() != 0 ? attach_thread() : nullptr;
         if (thread == nullptr) return nullptr;
-        // That it waited for the one that was first is no time of its life.
+        // Waiting for the attaching thread is not part of its own time.
         const uint64_t waited = beyond(thread->last_ticks, before);
         thread->span_begin =
             earlier(thread->span_begin + waited, virtual_ticks(thread, now_ticks()));

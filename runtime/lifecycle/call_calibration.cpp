@@ -1,5 +1,5 @@
-// What recording a call costs outside of its measured parts (DESIGN 4, local rule): the same steps
-// as in a wrapper, on records of no one, with nothing in MPI's place.
+// Measures the cost of recording a call outside of its measured part (DESIGN 4, local rule), by the
+// steps of a wrapper on scratch records without a call of MPI.
 #include "runtime/calls/polls.h"
 #include "runtime/calls/scratch_thread.h"
 #include "runtime/io/io_records.h"
@@ -11,12 +11,12 @@ namespace dwell {
 
 namespace {
 
-// Sets the costs of a call whose end is booked by `book`. Calls do not overlap, nor do their two
-// halves: MPI ends with what it waited for, and the program's next call is what the partner waits
-// for. A processor that runs ahead into the next one halves the cost (22 ns in place of 38); a
-// stream of messages of 1 KiB between two ranks takes 44 to 59 ns longer for each.
-template <typename Book>
-void measure_calls(const Frame* frame, Book book) {
+// Sets the costs of a call that is recorded by `record`. Neither calls nor the two halves of a call
+// may overlap: MPI ends with a wait, and the program's next call is what a partner waits for. With
+// overlap the processor would halve the cost (22 ns in place of 38), while a stream of messages of
+// 1 KiB between two ranks takes 44 to 59 ns longer each.
+template <typename Record>
+void measure_calls(const Frame* frame, Record record) {
     constexpr int kCalls = 200;
     constexpr int kRounds = 40;
     uint64_t best_fence = UINT64_MAX;
@@ -38,7 +38,7 @@ void measure_calls(const Frame* frame, Book book) {
             start(&call);
             finish_loads();
             stop(&call);
-            book(&call);
+            record(&call);
             leave(&call);
             inner += call.end_ticks - call.start_ticks;
             finish_loads();

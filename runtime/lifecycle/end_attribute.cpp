@@ -1,3 +1,4 @@
+// An attribute of MPI_COMM_SELF whose deletion marks the end.
 #include "runtime/lifecycle/end_attribute.h"
 
 #include "runtime/mpi/mpi_api.h"
@@ -6,13 +7,13 @@ namespace dwell {
 
 namespace {
 
-// With more the table of keys would grow, and what that frees or takes in the heap is what the
-// program's own blocks lie in: CoMD's went back to the kernel in each exchange.
+// More keys would make the table of keys grow and change the heap in which the program's blocks
+// lie: CoMD's blocks went back to the kernel in each exchange.
 constexpr int kNumbersLeftFree = 8;
 
 void (*g_at_end)() = nullptr;
 
-// Not MPI_COMM_NULL_COPY_FN: that is a function of the library.
+// Used in place of MPI_COMM_NULL_COPY_FN, which is a function of the MPI library.
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* copied) {
     *copied = 0;
     return MPI_SUCCESS;
@@ -34,7 +35,7 @@ void note_failed_deletion(uintptr_t comm) {
 bool call_inside_finalize(void (*at_end)()) {
     if (g_mpi.comm_self == nullptr) return false;
     g_at_end = at_end;
-    // Open MPI gives the lowest number that is free.
+    // Open MPI assigns the lowest free number.
     int left_free[kNumbersLeftFree];
     int count = 0;
     while (count < kNumbersLeftFree &&
@@ -46,7 +47,7 @@ bool call_inside_finalize(void (*at_end)()) {
     bool set = false;
     if (g_mpi.Comm_create_keyval(copy_nothing, attribute_deleted, &key, nullptr) == MPI_SUCCESS) {
         set = g_mpi.Comm_set_attr(g_mpi.comm_self, key, nullptr) == MPI_SUCCESS;
-        g_mpi.Comm_free_keyval(&key);  // it lasts as long as the attribute
+        g_mpi.Comm_free_keyval(&key);  // the key stays valid while the attribute exists
     }
     while (count > 0) g_mpi.Comm_free_keyval(&left_free[--count]);
     return set;

@@ -1,5 +1,5 @@
-// What happens to the records when the program is done: the `dwell` command is started on the
-// merged ones, or this process's own are moved to where they outlive a restart of the machine.
+// The end of the records: starts the `dwell` command on the merged ones, or moves this process's
+// own to where they survive a restart of the machine.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -32,7 +32,7 @@ constexpr size_t kStackBytes = 64 * 1024;
 
 char g_start_directory[PATH_MAX];
 
-// What became of the command; below them are its own exit codes.
+// Results of the launch; lower codes are the command's own exit codes.
 constexpr int kTimeIsUp = 124;
 constexpr int kNotStarted = 126;
 constexpr int kNotExecuted = 127;
@@ -40,13 +40,13 @@ constexpr int kNotExecuted = 127;
 struct Launch {
     char* arguments[8];
     char** environment;
-    char* stack;  // of the command until it is executed
+    char* stack;  // of the child until exec
     uint64_t until_ns;
     volatile int code;
 };
 
-// Not by _exit(): there valgrind, in whose hands the children are copies of the program, writes out
-// what the program holds in its buffers (memcheck's --run-libc-freeres).
+// Does not call _exit(), in which valgrind (memcheck's --run-libc-freeres), whose children are
+// copies of the program, would write out the program's buffers.
 [[noreturn]] void end_child(Launch* launch, int code) {
     launch->code = code;
     for (;;) kill(getpid(), SIGKILL);
@@ -57,15 +57,16 @@ int execute_command(void* data) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (!is_standard_error()) close(STDERR_FILENO);  // a file of the program's
-    // The program's others are none of the command's, which may need as many itself.
+    if (!is_standard_error()) close(STDERR_FILENO);  // replaced by a file of the program
+    // The command does not get the program's descriptors, as it may need as many itself.
     syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
-    if (*g_start_directory != '\0' && chdir(g_start_directory) != 0) errno = 0;  // it is gone
+    if (*g_start_directory != '\0' && chdir(g_start_directory) != 0)
+        errno = 0;  // directory was removed
     execve(launch->arguments[0], launch->arguments, launch->environment);
     end_child(launch, kNotExecuted);
 }
 
-// Whether the child has ended by then. With SIGCHLD blocked and not ignored.
+// Whether the child has ended by then. SIGCHLD must be blocked and not ignored.
 bool await_child(pid_t child, uint64_t until_ns, int* status) {
     sigset_t ended;
     sigemptyset(&ended);
@@ -82,11 +83,11 @@ bool await_child(pid_t child, uint64_t until_ns, int* status) {
     }
 }
 
-// Runs in a child that shares memory with the caller, who waits. It starts the command in a
-// process of its own and waits for that, so that the program never sees a SIGCHLD or a child it
-// does not know: this child has no exit signal, and keeps having none because it does not exec.
-// Not by vfork(): that of AddressSanitizer takes all from here to the end of the thread's own stack
-// for stack, and this child, which is on another one, dies of it once the command has ended.
+// Runs in a child that shares memory with the waiting caller. It starts the command in another
+// process and waits for it, so that the program sees neither a SIGCHLD nor an unknown child: this
+// child has no exit signal, because it does not exec. Not vfork(): AddressSanitizer's would take
+// the memory up to the thread's own stack for stack, and this child, which runs on another one,
+// would die after the command has ended.
 int launch_and_wait(void* data) {
     auto* launch = static_cast<Launch*>(data);
     struct sigaction standard {};
@@ -97,7 +98,7 @@ int launch_and_wait(void* data) {
     if (pid < 0) end_child(launch, kNotStarted);
     int status = 0;
     if (!await_child(pid, launch->until_ns, &status)) {
-        kill(pid, SIGKILL);  // not waited for: the kernel may keep it, as for a dead file server
+        kill(pid, SIGKILL);  // not waited for: it may hang in the kernel, as on a dead file server
         end_child(launch, kTimeIsUp);
     }
     end_child(launch, WIFEXITED(status) ? WEXITSTATUS(status) : launch->code);
@@ -105,8 +106,8 @@ int launch_and_wait(void* data) {
 
 bool is_program(const char* path) { return access(path, X_OK) == 0; }
 
-// `dwell` as `dwell run` named it, else beside the library: ../bin of an installation, ../report of
-// a build tree.
+// The `dwell` command: the one named by `dwell run`, else beside the library: ../bin of an
+// installation, ../report of a build tree.
 bool find_command(char* path, size_t size) {
     const char* named = getenv("DWELL_COMMAND");
     if (named != nullptr && is_program(named)) {
@@ -129,10 +130,10 @@ bool find_command(char* path, size_t size) {
     return false;
 }
 
-// The environment without the preload: the command is not to be observed.
+// The environment without the preload, because the command is not observed.
 char** environment_of_command() {
     size_t count = 0;
-    while (environ != nullptr && environ[count] != nullptr) ++count;  // clearenv() leaves null
+    while (environ != nullptr && environ[count] != nullptr) ++count;  // null after clearenv()
     auto** copy = static_cast<char**>(malloc((count + 1) * sizeof(char*)));
     if (copy == nullptr) return nullptr;
     size_t kept = 0;
@@ -181,7 +182,7 @@ void run_finish() {
              g_process.record_dir);
         return;
     }
-    // Shared with the children in any case: valgrind gives them copies of all else.
+    // Shared memory, because valgrind's children get copies of everything else.
     void* const memory =
         mmap(nullptr, sizeof(Launch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
@@ -201,8 +202,7 @@ void run_finish() {
     launch.arguments[count++] = g_process.record_dir;
     char folder[PATH_MAX + 80];
     if (g_process.options.out[0] != '\0') {
-        // A spawned world inherits the directory of the one that spawned it: it gets its own
-        // beside.
+        // A spawned world inherits its parent's directory: it gets its own beside it.
         const bool spawned = (g_process.header->flags & kFileSpawned) != 0;
         snprintf(folder, sizeof(folder), "%s%s%s", g_process.options.out, spawned ? "-" : "",
                  spawned ? g_process.header->job : "");
@@ -252,7 +252,7 @@ void keep_record_file() {
         snprintf(name_of_run, sizeof(name_of_run), "dwell-%.100s-%s.records", program,
                  g_process.header->job);
     }
-    // From where the program was started, wherever it went.
+    // Relative to the program's start directory, wherever it is now.
     const bool absolute = *name_of_run == '/' || *g_start_directory == '\0';
     snprintf(directory, sizeof(directory), "%s%s%s", absolute ? "" : g_start_directory,
              absolute ? "" : "/", name_of_run);

@@ -1,3 +1,4 @@
+// Decodes the instructions before a call of MPI_Pcontrol.
 #include "runtime/lifecycle/given_name.h"
 
 #include <errno.h>
@@ -9,9 +10,9 @@ namespace dwell {
 
 namespace {
 
-constexpr int kWindow = 48;  // bytes of code in which arguments are passed
+constexpr int kWindow = 48;  // bytes of code searched before the call
 
-// The kernel reads up to a zero, or 4096 bytes.
+// The system call reads up to a zero byte, or 4096 bytes.
 bool is_readable(const void* address) {
     const int saved_errno = errno;
     const bool refused = access(static_cast<const char*>(address), F_OK) != 0 && errno == EFAULT;
@@ -38,7 +39,7 @@ T read_as(const uint8_t* code) {
     return value;
 }
 
-// Where the call instruction begins that returns there; null: it is none.
+// Start of the call instruction that returns to `after`; null: not a call.
 const uint8_t* call_before(const uint8_t* after) {
     if (after[-5] == 0xe8) return after - 5;                       // call rel32
     if (after[-6] == 0xff && after[-5] == 0x15) return after - 6;  // call *rel32(%rip)
@@ -48,8 +49,8 @@ const uint8_t* call_before(const uint8_t* after) {
     return nullptr;
 }
 
-// An instruction that sets %rsi, or %esi, to `second`, or to what is not known before it runs. It
-// may be the middle of another one: what it sets has to be a name besides.
+// Whether the instruction sets %rsi or %esi to `second` or to an unknown value. It may be the
+// middle of another instruction; so `second` must also be a name.
 bool sets_second(const uint8_t* code, const uint8_t* end, uint64_t second) {
     const auto room = end - code;
     if (room >= 5 && code[0] == 0xbe) return read_as<uint32_t>(code + 1) == second;
@@ -73,7 +74,7 @@ bool sets_second(const uint8_t* code, const uint8_t* end, uint64_t second) {
 bool is_call(const uint8_t* code, const uint8_t* end) {
     const auto room = end - code;
     if (room >= 5 && code[0] == 0xe8) {
-        return is_readable(code + 5 + read_as<int32_t>(code + 1));  // else it is no target
+        return is_readable(code + 5 + read_as<int32_t>(code + 1));  // else not a call
     }
     return room >= 2 && code[0] == 0xff && (code[1] == 0x15 || (code[1] & 0xf8) == 0xd0);
 }

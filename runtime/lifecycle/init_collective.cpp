@@ -1,3 +1,4 @@
+// Computes when MPI_Init ends on the virtual clock, as a collective of all observed ranks.
 #include "runtime/lifecycle/init_collective.h"
 
 #include "runtime/contract/virtual_clock.h"

@@ -1,6 +1,6 @@
-// MPI_Init and MPI_Init_thread as a meeting of all ranks (DESIGN 4, collective rule). What dwell
-// cost each of them until then would else make their virtual clocks differ, and the first message
-// between two of them tell of waiting that there was not.
+// Treats MPI_Init and MPI_Init_thread as a collective of all ranks (DESIGN 4, collective rule).
+// Otherwise dwell's cost so far would make the ranks' virtual clocks differ, and the first messages
+// would show waiting that did not happen.
 #ifndef DWELL_RUNTIME_LIFECYCLE_INIT_COLLECTIVE_H_
 #define DWELL_RUNTIME_LIFECYCLE_INIT_COLLECTIVE_H_
 
@@ -8,8 +8,8 @@
 
 namespace dwell {
 
-// By every observed rank, after relate_clocks(). `call`: the recorded call, stopped and not yet
-// left, or null. Sets its virtual duration.
+// On every observed rank, after relate_clocks(). `call`: the recorded call between stop() and
+// leave(), or null. Sets its virtual duration.
 void classify_init(Call* call);
 
 }  // namespace dwell

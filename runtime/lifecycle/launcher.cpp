@@ -1,3 +1,4 @@
+// Marks and finds observed ranks by PMIx.
 #include "runtime/lifecycle/launcher.h"
 
 #include <dlfcn.h>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr char kObservedKey[] = "dwell.observed";
 
-// The PMIx client library that Open MPI itself uses; opened, never linked.
+// The PMIx client library that Open MPI itself uses; opened, not linked.
 struct Pmix {
     decltype(&PMIx_Init) init;
     decltype(&PMIx_Put) put;
@@ -44,7 +45,7 @@ void mark_observed() {
     if (getenv("PMIX_NAMESPACE") == nullptr) return;
     if (!launcher_spans_hosts()) return;
     if (!open_pmix()) return;
-    // Balanced by the PMIx_Finalize in ranks_marked_observed.
+    // Matched by PMIx_Finalize in ranks_marked_observed().
     if (g_pmix.init(&g_pmix.self, nullptr, 0) != PMIX_SUCCESS) {
         g_pmix.usable = false;
         return;

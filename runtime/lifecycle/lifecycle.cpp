@@ -1,5 +1,5 @@
-// MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol, and the end of a process without them: what is
-// observed begins, pauses and ends here (how a process is attached: attach.cpp).
+// MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol, and the end of a process without them: begins,
+// pauses and ends the observation (attaching: attach.cpp).
 #include "runtime/lifecycle/lifecycle.h"
 
 #include <stdarg.h>
@@ -39,7 +39,7 @@ namespace {
 bool g_finalized = false;
 bool g_mpi_entered = false;    // MPI_Init was called
 bool g_ends_inside = false;    // end_observation() is called inside MPI_Finalize
-uint64_t g_finalize_left = 0;  // when MPI_Finalize was done for as much as dwell sees of it, ticks
+uint64_t g_finalize_left = 0;  // ticks at the end of the observed part of MPI_Finalize
 
 void end_observation();
 
@@ -98,14 +98,14 @@ void resume() {
 
 uint32_t unseen_omp() { return ompt_obstacle != nullptr ? ompt_obstacle() : 0; }
 
-// The observation ended at `end`, in ticks; 0: it ends now.
+// Ends the observation at `end`, in ticks; 0: now.
 void detach_process(FileState state, uint64_t end = 0) {
     if (g_live->on == 0) return;
     close_order();
     resume();
-    // MPI_Abort() may be called by a handler of a signal, which does not ask the loader.
+    // MPI_Abort() may be called in a signal handler, where the loader must not be asked.
     if (state != FileState::kAborted) g_process.header->flags |= unseen_omp();
-    if (t_thread != nullptr && t_thread->epoch != g_live->epoch) take_notice(t_thread);
+    if (t_thread != nullptr && t_thread->epoch != g_live->epoch) apply_changes(t_thread);
     const uint64_t now = now_ticks();
     end_omp(now);
     if (t_thread != nullptr) {
@@ -117,7 +117,7 @@ void detach_process(FileState state, uint64_t end = 0) {
     refresh_ticket();
     g_process.header->end_ticks = end != 0 ? end : now;
     note_last_usage(g_process.header->end_ticks);
-    // What other threads, which may run on, have not booked yet stays without time.
+    // Untimed polls of other threads, which may still run, stay without time.
     if (t_thread != nullptr && t_thread->untimed_polls != 0) record_untimed(t_thread, now);
     set_tick_rate(kRateBase_ns);
     g_process.header->state = state;
@@ -125,8 +125,8 @@ void detach_process(FileState state, uint64_t end = 0) {
     detach_threads(now, state == FileState::kFinalized);
 }
 
-// After MPI_Init: below MPI_THREAD_MULTIPLE the program keeps its threads from calling MPI at the
-// same time (MPI-3.1 12.4.3).
+// After MPI_Init: below MPI_THREAD_MULTIPLE the program's threads do not call MPI at the same time
+// (MPI-3.1 12.4.3).
 void note_thread_level() {
     int level = MPI_THREAD_MULTIPLE;
     g_mpi.Query_thread(&level);
@@ -134,7 +134,7 @@ void note_thread_level() {
     g_process.threaded_mpi = level != MPI_THREAD_SINGLE;
 }
 
-// dwell's own work when MPI has started, in the recorded call if there is one.
+// dwell's own work after MPI has started, inside the recorded call if there is one.
 void finish_init(Call* call) {
     {
         const OwnWork own;
@@ -144,7 +144,7 @@ void finish_init(Call* call) {
     note_usage();
 }
 
-// MPI_Init and MPI_Init_thread: `forward` makes the call.
+// MPI_Init and MPI_Init_thread; `forward` makes the call.
 template <typename Forward>
 int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forward) {
     static bool entered = false;
@@ -185,19 +185,19 @@ int initialize(MpiCall number, EntryForm form, const Frame* frame, Forward forwa
     }
     if (recorded) {
         if (result == MPI_SUCCESS)
-            record_event(&state, kSendReady);  // as long as classify_init found
+            record_event(&state, kSendReady);  // with the duration set by classify_init()
         leave(&state);
     }
     if (thread != nullptr) {
         thread->slow_overhead += work;
-        // All ranks met: what they did before they started MPI makes nobody wait now.
+        // All ranks are synchronised: work before the start of MPI cannot cause waiting any more.
         note_together(thread, thread->last_ticks - thread->record->intrusion_ticks, kWorldTogether);
     }
     entered = false;
     return result;
 }
 
-// All observed ranks are there, or will be, which MPI_Finalize waits for anyway.
+// Waits for all observed ranks, as MPI_Finalize does anyway.
 void gather_profiled(Call* call) {
     const bool recorded = call != nullptr;
     EnteredCollective collective{};
@@ -221,16 +221,17 @@ void gather_profiled(Call* call) {
     g_finalize_left = call->end_ticks;
 }
 
-// The program is done with MPI: in MPI_Finalize, after what it does there itself.
+// The end of the program's use of MPI: inside MPI_Finalize, after the program's own delete
+// functions.
 void end_observation() {
     if (g_live->on == 0) return;
-    if (!g_finalized) {  // MPI_Finalize was called past dwell
+    if (!g_finalized) {  // MPI_Finalize was not seen by dwell
         close_order();
         gather_profiled(nullptr);
     }
     const CancellationDisabled cancellation;
     limit_end();
-    // Not when this is reached: the processor may be another's in between.
+    // Not the present time: the processor may have been lost in between.
     const bool nothing_since = t_thread != nullptr && t_thread->last_ticks == g_finalize_left;
     detach_process(FileState::kFinalized, nothing_since ? g_finalize_left : 0);
     drain_piggybacks();
@@ -268,8 +269,8 @@ int abort_job(EntryForm form, MPI_Comm comm, int code) {
     return next(comm, code);
 }
 
-// MPI_Pcontrol: 0 switches recording off, 1 on, 2 forgets what was recorded; with a name 1 begins
-// the block of that name and -1 ends it. All else is the program's affair.
+// MPI_Pcontrol: 0 pauses recording, 1 resumes it, 2 resets all records; with a name 1 begins and -1
+// ends the block of that name. Other levels are passed on only.
 int control(EntryForm form, const Frame* frame, int level, uint64_t second) {
     const auto next = next_of<int (*)(int, ...)>(form, MpiCall::kPcontrol);
     if (g_live->on != 0 && (level == 1 || level == -1)) {
@@ -298,29 +299,29 @@ int control(EntryForm form, const Frame* frame, int level, uint64_t second) {
     if (level == 0) pause();
     if (level == 2) {
         reset_usage();
-        if (g_live->paused != 0) {  // only what is left of the pause belongs to what follows
+        if (g_live->paused != 0) {  // only the rest of the pause follows the reset
             resume();
             pause();
         }
         g_process.header->reset_ticks = now_ticks();
         {
-            const StateLock lock;  // another thread may pause, or unload a library
+            const StateLock lock;  // another thread may change the page, too
             g_live->resets += 1;
             g_live->epoch += 1;
             refresh_ticket();
         }
         Thread* thread = t_thread;
-        // At once, so that what follows counts; other threads notice when they are here next.
+        // Applied at once on this thread; other threads apply it at their next call or probe.
         if (thread != nullptr && !thread->in_tool && thread->open == nullptr) {
-            take_notice(thread);
-            // However long all this took, the pause begins when the thread's time does.
+            apply_changes(thread);
+            // The pause begins with the thread's time, however long the reset took.
             if (g_live->paused != 0) g_live->pause_start = thread->last_ticks;
         }
     }
     return result;
 }
 
-// The end of a program without MPI that probes watched: its own records are all there is.
+// The end of a program without MPI that was observed by probes: its own records are the result.
 void finish_serial() {
     limit_end();
     g_process.header->flags |= kFileSerial;
@@ -330,7 +331,7 @@ void finish_serial() {
     close_record_file();
 }
 
-// Of a process that was not observed: what it did all the same.
+// Reports use of MPI or OpenMP by a process that was not observed.
 void note_unseen() {
     if (status_page() == nullptr || was_attached()) return;
     status_omp_unseen(status_page(), unseen_omp());
@@ -341,7 +342,7 @@ void note_unseen() {
     }
 }
 
-// The end of a process that never reached MPI_Finalize. Threads may still be running.
+// The end of a process that never reached MPI_Finalize. Other threads may still run.
 __attribute__((destructor)) void note_exit() {
     const CancellationDisabled cancellation;
     status_ended(status_page());
@@ -405,14 +406,14 @@ DWELL_EXPORT int PMPI_Abort(MPI_Comm comm, int code) { return abort_job(kPmpiFor
 DWELL_EXPORT int MPI_Pcontrol(const int level, ...) {
     va_list more;
     va_start(more, level);
-    const auto second = va_arg(more, uint64_t);  // given or not
+    const auto second = va_arg(more, uint64_t);  // undefined if not given
     va_end(more);
     return control(kMpiForm, DWELL_FRAME(), level, second);
 }
 DWELL_EXPORT int PMPI_Pcontrol(const int level, ...) {
     va_list more;
     va_start(more, level);
-    const auto second = va_arg(more, uint64_t);  // given or not
+    const auto second = va_arg(more, uint64_t);  // undefined if not given
     va_end(more);
     return control(kPmpiForm, DWELL_FRAME(), level, second);
 }

@@ -6,35 +6,34 @@
 
 namespace dwell {
 
-// An attempt to observe the process was made; whether with success, g_live tells.
+// To be called after an attempt to observe the process; g_live shows whether it succeeded.
 void notify_profiled();
-// Calls `hear` then; at once where one was made already.
-void hear_of_observation(void (*match_stamp)());
+// Calls `callback` after that attempt; at once if it was made before.
+void on_profiled(void (*callback)());
 
 // MPI_Pcontrol(0) and (1), for any thread.
 void pause_recording();
 void resume_recording();
 
-// merge_over_mpi.cpp. Which ranks are observed is learnt from the record files of the node and, for
-// other nodes, from the launcher; nothing is asked of ranks that are not.
-// Before MPI_Init: tells the launcher that this rank is observed.
+// merge_over_mpi.cpp. Observed ranks are found by their record files on this host and, for other
+// hosts, by the launcher; ranks that are not observed take no part. Before MPI_Init: marks this
+// rank as observed in the launcher.
 void announce_observed();
-// In MPI_Init, by every observed rank: makes the communicator over them; their number.
+// In MPI_Init, by every observed rank: creates their communicator and returns their number.
 int make_tool_comm();
-// In MPI_Finalize, by every observed rank: waits until all are there, as MPI_Finalize itself does.
+// In MPI_Finalize, by every observed rank: waits for all of them, as MPI_Finalize itself does.
 void await_observed();
-// Merges the records of all observed ranks, writes them to <record dir>/merged and has the report
-// made of them. Gives up after the time limit; then the record files stay.
+// Merges the records of all observed ranks, writes them to <record dir>/merged and starts the
+// report. Gives up after the time limit; the record files then stay.
 void merge_observed();
 
-// finish.cpp: starts `dwell finish` on the merged records and waits for it. When it cannot be
-// started or dies, one line says so and where the records are; of its own failures it speaks
-// itself.
+// finish.cpp: starts `dwell finish` on the merged records and waits for it. If that fails to start
+// or dies, one line says so and where the records are; other failures it reports itself.
 void run_finish();
-// The directory that relative paths of the profile are meant from. When the program starts.
+// Remembers the directory that relative paths of the profile refer to. At program start.
 void note_start_directory();
-void write_start_directory(Thread* thread);  // to the records
-// Moves this process's record file out of /dev/shm and says how to read it.
+void write_start_directory(Thread* thread);  // writes it to the records
+// Moves this process's record file out of /dev/shm and tells the user how to read it.
 void keep_record_file();
 
 }  // namespace dwell

@@ -1,13 +1,11 @@
 // The tree reduction in MPI_Finalize (DESIGN 2): every observed rank turns its record file into a
-// tree, and in log P steps the trees meet at the first observed rank, which writes the result and
-// has the report made of it, while the others wait.
+// tree, and in log P steps the trees are merged on the first observed rank, which writes the result
+// and starts the report, while the others wait.
 //
-// A job may be observed in part (DESIGN 5.6), so nothing here involves a rank that is not observed:
-// the communicator is made by the observed ranks alone, and who they are is known without asking.
-// Each rank makes its record file before PMPI_Init, and PMPI_Init ends with a barrier, so that
-// after it the files in the node's record directory are the observed ranks of the node. When the
-// job spans nodes, the launcher's key exchange (PMIx, which PMPI_Init completes) carries one mark a
-// rank.
+// A job may be observed in part (DESIGN 5.6), so only observed ranks take part, and they are found
+// without communication: each rank makes its record file before PMPI_Init, which ends with a
+// barrier, so afterwards the files in the host's record directory are those of its observed ranks.
+// Between hosts the launcher's key exchange (PMIx, completed by PMPI_Init) carries one mark a rank.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,12 +26,13 @@ namespace dwell {
 
 namespace {
 
-constexpr int kGroupTag = 0x6477;              // used on MPI_COMM_WORLD inside MPI_Init only
-constexpr uint64_t kGrace_ns = 5'000'000'000;  // for the first place to say that time is up
+constexpr int kGroupTag = 0x6477;              // on MPI_COMM_WORLD, inside MPI_Init only
+constexpr uint64_t kGrace_ns = 5'000'000'000;  // extra wait for the first rank's time-out
 
-// What a tree is sent as: this, its head, and the pieces of its ranks, which are not copied.
+// Message before a tree: sizes of its head and of the pieces of its ranks, which are sent without a
+// copy.
 struct TreeSizes {
-    uint64_t head;  // 0: there was no memory for it, and nothing follows
+    uint64_t head;  // 0: no memory, nothing follows
     uint64_t ranks;
 };
 
@@ -62,7 +61,7 @@ bool send_tree(int to, const Merged& merged) {
     return send(head.data(), sizes.head) && merged.ranks.each_piece(send);
 }
 
-// A sum of powers of two: in step 1, 2, 4, … the places with that bit send to the place without it.
+// Binomial tree: in step 1, 2, 4, … places with that bit send to the place without it.
 bool reduce(Merged* merged, bool* complete) {
     for (int step = 1; step < g_profiled.count; step *= 2) {
         if ((g_profiled.place & step) != 0) return send_tree(g_profiled.place - step, *merged);
@@ -106,8 +105,8 @@ bool write_merged(const Merged& merged) {
     return written;
 }
 
-// Joins the records of the places behind this one to its own and sends them on; the first place
-// writes them to disk. False when they got no farther.
+// Merges the records of higher places into its own and sends them on; the first place writes them
+// to disk. False on failure.
 bool merge_records(bool* complete) {
     Merged merged;
     if (g_process.options.row_limit != 0) merged.row_limit = g_process.options.row_limit;
@@ -129,7 +128,7 @@ bool merge_records(bool* complete) {
     return write_merged(merged);
 }
 
-// Observed ranks of this node, ascending; the count.
+// Writes the observed ranks of this host, ascending; returns their number.
 int ranks_with_files(int* ranks, int world_size) {
     int count = 0;
     for (int rank = 0; rank < world_size; ++rank) {
@@ -184,15 +183,15 @@ void merge_observed() {
     bool complete = false;
     const bool done = merge_records(&complete);
     if (g_profiled.place != 0 && !done) return;
-    char outcome = done && complete ? 1 : 0;  // everything is on disk: record files may go
+    char outcome = done && complete ? 1 : 0;  // all is on disk: record files may be removed
     spread_over_profiled(&outcome, 1, private_deadline());
     if (outcome != 0) {
         unlink(g_process.record_path);
-        rmdir(g_process.record_dir);  // empty on hosts without the first place
+        rmdir(g_process.record_dir);  // empty where this host has no first place
     }
     if (g_profiled.place == 0 && done) run_finish();
-    // Only now may the other ranks go on: when one of them exits with an error, launchers end the
-    // job, and would end the report too.
+    // The other ranks wait for the report, because launchers end the job, and the report, when a
+    // rank exits with an error.
     char finished = 1;
     spread_over_profiled(&finished, 1, end_deadline() + kGrace_ns);
 }

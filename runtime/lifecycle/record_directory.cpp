@@ -1,3 +1,4 @@
+// Names and creates the record directory.
 #include "runtime/lifecycle/record_directory.h"
 
 #include <errno.h>
@@ -13,9 +14,8 @@ namespace dwell {
 
 namespace {
 
-// The name of a process that is a job of its own. Its number alone comes again, and the records of
-// one that was killed may still lie there; together with its start (proc(5), stat: field 22) it
-// does not, and a program that executes another keeps both.
+// Job name of a process that was started alone. Its number may be reused while records of a killed
+// process remain; number and start time (proc(5), stat: field 22) are unique, and kept by exec.
 void own_job_name(char* out, size_t size) {
     char text[1024];
     size_t bytes = 0;
@@ -36,7 +36,7 @@ void own_job_name(char* out, size_t size) {
 
 }  // namespace
 
-// The directory may exist (another rank made it); it must be ours alone.
+// The directory may exist, made by another rank; it must belong to the user and be private.
 bool make_record_directory(char* path, size_t path_size, char* why, size_t why_size) {
     char job[kJobNameBytes];
     if (launcher_rank() < 0) {

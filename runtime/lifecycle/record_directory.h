@@ -1,4 +1,4 @@
-// The directory that the record files of this process's job lie in.
+// The directory of the record files of this process's job.
 #ifndef DWELL_RUNTIME_LIFECYCLE_RECORD_DIRECTORY_H_
 #define DWELL_RUNTIME_LIFECYCLE_RECORD_DIRECTORY_H_
 
@@ -6,8 +6,8 @@
 
 namespace dwell {
 
-// Makes it, where no other rank did, and writes its path to `path`. False: there is none, and `why`
-// says why. Before the first thread of the program; no locks.
+// Creates the directory unless another rank did, and writes its path to `path`. False on failure,
+// with a reason in `why`. Before the program starts threads; takes no locks.
 bool make_record_directory(char* path, size_t path_size, char* why, size_t why_size);
 
 }  // namespace dwell

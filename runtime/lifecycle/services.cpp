@@ -1,3 +1,4 @@
+// The list of rooms that keep state for threads, and the order of their callbacks.
 #include "runtime/lifecycle/services.h"
 
 #include "runtime/calls/callpath.h"
@@ -14,12 +15,12 @@ namespace dwell {
 
 namespace {
 
-// Python is looked for on what start_probes() has set. When a thread ends, its polls and regions
-// end first, then what is open, then its life; metrics count to the end of it.
+// look_for_python needs the result of start_probes(). At the end of a thread its polls and regions
+// end first, then open entries, then its span; metrics count up to the end of the span.
 constexpr ThreadService kServices[] = {
     {.end = end_polls, .reset = reset_polls, .forget_modules = forget_paths},
     {.start = start_omp_of,
-     .ending = [](Thread*) { omp_make_up(); },
+     .ending = [](Thread*) { omp_record_pending_ends(); },
      .end = end_omp_of,
      .reset = reset_omp_of},
     {.started = [](Thread* thread, bool) { begin_sampling(thread); }, .ending = end_sampling},

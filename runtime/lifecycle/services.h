@@ -1,10 +1,10 @@
-// Which rooms hear of threads (process/hooks.h).
+// Registers the rooms that keep state for threads (process/hooks.h).
 #ifndef DWELL_RUNTIME_LIFECYCLE_SERVICES_H_
 #define DWELL_RUNTIME_LIFECYCLE_SERVICES_H_
 
 namespace dwell {
 
-// Before the first thread is attached; more than once is as well.
+// Before the first thread is attached; may be called again.
 void list_services();
 
 }  // namespace dwell

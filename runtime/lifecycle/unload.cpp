@@ -1,5 +1,5 @@
-// Notices when the program unloads a module: a remembered call path names it by raw addresses,
-// which the next module may get. The call itself passes on unchanged.
+// Interposes dlclose to notice unloaded modules: cached call paths contain raw addresses, which
+// another module may get. The call itself is passed on unchanged.
 #include <dlfcn.h>
 
 #include "runtime/openmp/gomp.h"

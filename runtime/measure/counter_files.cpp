@@ -1,3 +1,4 @@
+// Checks and searches the counters among the process's descriptors.
 #include "runtime/measure/counter_files.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr char kFolder[] = "/proc/self/fd";
 
-// As getdents64 tells it (linux/dirent.h has it for the kernel alone).
+// A directory entry of getdents64 (declared in the kernel's linux/dirent.h only).
 struct Entry {
     uint64_t inode;
     int64_t offset;
@@ -28,8 +29,7 @@ struct Entry {
     char name[];
 };
 
-// What the link says: only a counter is asked for its id, as a device may take the question for
-// another one.
+// Checks the link first: asking for the id could be another request to a device.
 bool is_counter(int folder, const char* number) {
     constexpr char kCounter[] = "anon_inode:[perf_event]";
     char link[sizeof(kCounter)];

@@ -1,9 +1,9 @@
 // Descriptors of counters (perf_event_open), dwell's own and those that PAPI opens for it. The
-// program may close what it did not open (closefrom(3), a loop over all numbers, dup2 over one) and
-// have the number for a file of its own, which must be neither read, reset nor closed. The kernel
-// tells a counter by an id that no other has; other files have none.
+// program may close descriptors that it did not open (closefrom(3), dup2) and reuse the number for
+// its own file, which must be neither read, reset nor closed. So counters are verified by the
+// kernel's id, which other files do not have.
 //
-// Between asking and using another thread may still close it: no call of the kernel does both.
+// Another thread may still close the counter between check and use; no system call does both.
 #ifndef DWELL_RUNTIME_MEASURE_COUNTER_FILES_H_
 #define DWELL_RUNTIME_MEASURE_COUNTER_FILES_H_
 
@@ -16,21 +16,20 @@ struct CounterFile {
     uint64_t id;
 };
 
-// False, when it is none, too.
+// Reads the counter's id; false also when the descriptor is no counter.
 bool read_counter_id(int descriptor, uint64_t* id);
 bool is_still_there(const CounterFile& counter);
-void close_counter(const CounterFile& counter);  // if it is still there
+void close_counter(const CounterFile& counter);  // if is_still_there()
 
-// A descriptor with that number leaves the program enough others: it may come to open many files,
-// and a thread takes one for each metric. A quarter of its limit, and no fewer than 16.
+// True when a new descriptor with that number leaves enough for the program, because a thread takes
+// one for each metric: three quarters of its limit, and at least 16.
 bool leaves_room(int descriptor);
 
-// The id that the newest counter of the machine has: all that are opened from now on have larger
-// ones (a number that the kernel counts up). 0 with errno when no counter can be opened, EMFILE
-// when that would not leave room.
+// The id of the machine's newest counter; later ones have larger ids (the kernel counts up). 0 with
+// errno when no counter can be opened, EMFILE when that would not leave room.
 uint64_t newest_counter_id();
-// The process's counters that are newer. How many there are, of which `most` are put into `found`;
-// -1 when that is not known. Opens a file of /proc.
+// Finds the process's newer counters: returns their number and puts at most `most` into `found`; -1
+// when unknown. Opens a file of /proc.
 int find_counters_after(uint64_t id, CounterFile* found, int most);
 
 }  // namespace dwell

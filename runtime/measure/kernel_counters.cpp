@@ -1,3 +1,4 @@
+// A set of counters for each thread, opened as one kernel group.
 #include "runtime/measure/kernel_counters.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ struct Chosen {
 Chosen g_chosen[kMetricLimit];
 int g_events = 0;
 
-// One thread's, the group's leader first.
+// A thread's counters, the group's leader first.
 struct KernelSet {
     CounterFile counter[kMetricLimit];
     int count;
@@ -54,7 +55,7 @@ void* open_set() {
     return set;
 }
 
-// Not by read(), at which the thread may be cancelled.
+// Uses the system call, because read() is a cancellation point.
 bool read_set(void* opened, uint64_t* values) {
     const auto* set = static_cast<const KernelSet*>(opened);
     uint64_t group[1 + kMetricLimit] = {};

@@ -1,4 +1,4 @@
-// The kernel as the source of counts (metrics.h), without PAPI: see kernel_events.h.
+// Counts read from the kernel without PAPI (metrics.h, kernel_events.h).
 #ifndef DWELL_RUNTIME_MEASURE_KERNEL_COUNTERS_H_
 #define DWELL_RUNTIME_MEASURE_KERNEL_COUNTERS_H_
 
@@ -6,11 +6,10 @@
 
 namespace dwell {
 
-// The event is counted from now on in each set that is opened; false when it cannot be. Not thread
-// safe.
+// Adds an event to the sets opened from now on; false when it does not work. Not thread-safe.
 bool add_kernel_event(const char* name);
 
-// Of all events that were added.
+// The source of all added events.
 CounterSource kernel_source();
 
 }  // namespace dwell

@@ -1,6 +1,5 @@
-// Where counts come from (metrics.h): which of the events that were asked for work here, without
-// PAPI when the kernel counts them all itself, else with it; and PAPI's set of them for each
-// thread.
+// Chooses the source of counts (metrics.h): finds which requested events work here, from the kernel
+// alone when it counts all of them, else through PAPI; and keeps PAPI's set for each thread.
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -23,15 +22,15 @@ namespace {
 
 Papi g_papi;
 int g_events = 0;
-char g_name[kMetricLimit][256];        // as asked for,
-char g_event[kMetricLimit][256 + 16];  // and as PAPI is told
+char g_name[kMetricLimit][256];        // name as requested
+char g_event[kMetricLimit][256 + 16];  // name for PAPI
 bool g_multiplexed = false;
 CounterSource g_counters{};
-pthread_mutex_t g_opening = PTHREAD_MUTEX_INITIALIZER;  // of PAPI's sets
+pthread_mutex_t g_opening = PTHREAD_MUTEX_INITIALIZER;  // held while PAPI's sets are opened
 
 constexpr char kDefault[] = "default";
-// What it stands for: of each group the first that works; the second list where none of the
-// first does.
+// Events of the group `default`: the first that works of each pair; the second list where none of
+// the first works.
 constexpr const char* kHardware[][2] = {{"PAPI_TOT_CYC", nullptr},
                                         {"PAPI_TOT_INS", nullptr},
                                         {"PAPI_L3_TCM", "PAPI_L2_TCM"},
@@ -39,7 +38,7 @@ constexpr const char* kHardware[][2] = {{"PAPI_TOT_CYC", nullptr},
 constexpr const char* kSoftware[] = {"perf::TASK-CLOCK", "perf::PAGE-FAULTS",
                                      "perf::CONTEXT-SWITCHES"};
 
-// Adds all events to the set; what add_named_event said of the one that failed.
+// Adds all events to the set; returns the result for the event that failed.
 int fill(int set) {
     if (g_multiplexed) {
         if (g_papi.assign_eventset_component(set, 0) != Papi::kOk) return Papi::kConflict;
@@ -57,10 +56,10 @@ void destroy(int set) {
     g_papi.destroy_eventset(&set);
 }
 
-// A thread's set of PAPI's, and the counters in it: PAPI reads, resets and closes their descriptors
-// without a look at whose they have become.
+// A thread's PAPI set and its counters: PAPI reads, resets and closes their descriptors without
+// checking that they are still its own.
 struct PapiSet {
-    static constexpr int kMostCounters = 64;  // a preset may be the sum of several
+    static constexpr int kMostCounters = 64;  // a preset may need several
     int number;
     int count;
     CounterFile counters[kMostCounters];
@@ -79,7 +78,8 @@ struct PapiSet {
     }
 };
 
-// With g_opening held: the counters of one thread are not to be taken for another's.
+// Called with g_opening held, so that counters opened by other threads are not mistaken for its
+// own.
 bool open_set(PapiSet* set) {
     const uint64_t before = newest_counter_id();
     if (before == 0) return false;
@@ -119,7 +119,7 @@ bool read_set(void* opened, uint64_t* values) {
     return true;
 }
 
-// Of a set that is not whole PAPI is not to touch anything again: what is left of it is closed
+// PAPI must not touch a set whose descriptors the program closed: the rest of the set is closed
 // here.
 void close_set(void* opened) {
     auto* set = static_cast<PapiSet*>(opened);
@@ -144,7 +144,7 @@ bool all_work() {
     return result == Papi::kOk;
 }
 
-// `event` is counted from now on, if it works, alone and with those before it.
+// Adds `event` if it works, alone and together with the earlier events.
 bool add_as(const char* name, const char* event) {
     if (g_papi.try_event(event) != Papi::kOk) return false;
     strcpy(g_name[g_events], name);
@@ -159,7 +159,7 @@ bool add_as(const char* name, const char* event) {
     return false;
 }
 
-// Named twice, or part of the default set.
+// True for an event that was named twice or belongs to the default group.
 bool is_added(const char* name) {
     for (int i = 0; i < g_events; ++i) {
         if (strcmp(g_name[i], name) == 0) return true;
@@ -181,7 +181,7 @@ bool add_event(const char* name) {
     return kernel != InKernel::kOnly && add_as(name, name);
 }
 
-// Whose events are added: PAPI's or the kernel's.
+// Adds events of PAPI or of the kernel.
 struct Adder {
     bool (*add)(const char* name);
     void (*add_defaults)();
@@ -217,7 +217,7 @@ void append_line(char* text, size_t size, const char* line) {
     memcpy(text + used + (used != 0 ? 1 : 0), line, bytes + 1);
 }
 
-// Adds what the list asks for; what does not work becomes a line of `missing`.
+// Adds the events of the list; each event that does not work becomes a line of `missing`.
 void add_listed(const char* list, const Adder& adder, char* missing, size_t size) {
     *missing = '\0';
     char names[sizeof(Options::metrics)];
@@ -234,7 +234,7 @@ void add_listed(const char* list, const Adder& adder, char* missing, size_t size
     }
 }
 
-// The kernel has each name of the list; what `default` stands for may be more.
+// True when the kernel counts each event of the list; `default` may stand for more.
 bool is_all_of_kernel(const char* list) {
     char names[sizeof(Options::metrics)];
     snprintf(names, sizeof(names), "%s", list);
@@ -245,7 +245,7 @@ bool is_all_of_kernel(const char* list) {
     }
     return true;
 }
-// As is each event that PAPI counts here, if it counts any.
+// True when all events that PAPI counts here, if any, are counted by the kernel as well.
 bool is_all_of_kernel() {
     for (int i = 0; i < g_events; ++i) {
         if (find_kernel_event(g_name[i]) == nullptr) return false;
@@ -253,9 +253,9 @@ bool is_all_of_kernel() {
     return true;
 }
 
-bool says_it() { return launcher_rank() <= 0; }
+bool is_reporter() { return launcher_rank() <= 0; }
 
-// Whether a line of `missing` is an event like that.
+// Whether any line of `missing` satisfies `is`.
 template <typename Is>
 bool is_any(const char* missing, Is is) {
     char names[sizeof(Options::metrics)];
@@ -268,7 +268,7 @@ bool is_any(const char* missing, Is is) {
     return false;
 }
 
-// The strictest of what would help.
+// Advice on the missing events: the strictest requirement.
 const char* what_it_takes(const char* missing, bool has_papi) {
     const auto is_of_hardware = [](const char* name) {
         return strcmp(name, kDefault) != 0 && find_kernel_event(name) == nullptr;
@@ -292,14 +292,14 @@ const char* what_it_takes(const char* missing, bool has_papi) {
            "seccomp profile that allows perf_event_open";
 }
 
-// Neither PAPI nor the kernel has an event of that name. Without PAPI it cannot be said.
+// True when neither PAPI nor the kernel has such an event. Unknown without PAPI: false.
 bool is_unknown(const char* name) {
     int code = 0;
     return strcmp(name, kDefault) != 0 && find_kernel_event(name) == nullptr &&
            g_papi.event_name_to_code(name, &code) != Papi::kOk;
 }
 
-// The lines of `missing` that are unknown, or those that are not.
+// Copies the lines of `missing` that are unknown events, or those that are known.
 void lines_of(const char* missing, bool unknown, char* lines, size_t size) {
     *lines = '\0';
     is_any(missing, [=](const char* name) {
@@ -309,7 +309,7 @@ void lines_of(const char* missing, bool unknown, char* lines, size_t size) {
 }
 
 void say_missing(const char* missing, bool any, bool has_papi) {
-    if (!says_it()) return;
+    if (!is_reporter()) return;
     const char* const rest = any ? ", the rest is counted" : ", and nothing else";
     char unknown[sizeof(Options::metrics)] = {};
     char known[sizeof(Options::metrics)] = {};
@@ -348,14 +348,14 @@ void open_metrics(Thread* thread) {
     if (*list == '\0') return;
     const ReentryGuard busy;
     const StandardFilesHeld held;
-    // The program's own sets would not count beside dwell's.
+    // The program's own PAPI sets would not count beside dwell's.
     if (Papi::open(RTLD_LAZY | RTLD_NOLOAD) != nullptr) {
-        if (says_it()) warn("no metrics: the program uses PAPI itself; the rest works");
+        if (is_reporter()) warn("no metrics: the program uses PAPI itself; the rest works");
         return;
     }
     if (newest_counter_id() == 0 && errno == EMFILE) {
         g_process.header->metrics_no_room += 1;
-        if (says_it()) {
+        if (is_reporter()) {
             warn(
                 "no metrics: of the descriptors that the program may have (ulimit -n) a quarter, "
                 "16 "

@@ -1,3 +1,4 @@
+// Readings of counters, and the nodes that their counts belong to.
 #include "runtime/measure/metrics.h"
 
 #include <errno.h>
@@ -16,18 +17,18 @@ struct MetricSlot {
 };
 
 struct ThreadMetrics {
-    void* set;                    // null: nothing is counted (any more)
-    void* lost;                   // what is left of a set in which the program closed counters
-    uint64_t last[kMetricLimit];  // as read last
-    uint64_t paused_ticks;        // of the live page, as last seen
+    void* set;                    // null: not or no longer counted
+    void* lost;                   // rest of a set in which the program closed counters
+    uint64_t last[kMetricLimit];  // values of the last reading
+    uint64_t paused_ticks;        // LivePage::paused_ticks as last seen
     CellIndex at;                 // innermost open node of a probe after the last reading
-    CellIndex call;               // the communication statement that is read now, or 0
-    bool after_call;              // one has ended since any other reading
-    uint64_t begin_ticks;         // virtual
-    uint64_t rest_ticks;          // virtual: of the last read_at_rest()
-    uint64_t reads;               // at the beginning and the end of an entry,
-    uint64_t reads_from;          // since then: real ticks
-    MetricSlot* slots;            // a power of two, of which three quarters are used
+    CellIndex call;               // the communication statement under way, or 0
+    bool after_call;              // a communication statement has ended since the last reading
+    uint64_t begin_ticks;         // virtual ticks
+    uint64_t rest_ticks;          // virtual ticks of the last read_at_rest()
+    uint64_t reads;               // readings at enters and exits
+    uint64_t reads_from;          // real ticks since when `reads` counts
+    MetricSlot* slots;            // hash table, size a power of two, at most three quarters full
     uint32_t slot_count;
     uint32_t used;
 };
@@ -35,19 +36,19 @@ struct ThreadMetrics {
 namespace {
 
 const CounterSource* g_source = nullptr;
-uint64_t g_read_counts[kMetricLimit];  // what a reading itself counts
-// Beside the reading: the way of a probe that is not the fast one, there and back.
-constexpr uint64_t kSlowWays_ns = 1000;
+uint64_t g_read_counts[kMetricLimit];  // counts of a reading itself
+// Cost of a probe's slow path beside the reading.
+constexpr uint64_t kSlowPath_ns = 1000;
 constexpr uint32_t kFirstSlots = 4096;
-// In the place of a ring's head: no ring comes so far, so it always differs from what was seen.
+// Replaces the ring head: no ring gets so far, so it always differs from ring_seen.
 const uint64_t kWatched = UINT64_MAX;
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
-// Threads for which no price is asked; more when their start took less than 1 % of the time.
+// Threads that are always counted; more if starting them took less than 1 % of the time.
 constexpr uint32_t kFreeThreads = 64;
 std::atomic<uint32_t> g_threads{0};
 std::atomic<uint64_t> g_start_ticks{0};
 
-// The set is closed when the thread ends: here it may be a signal handler's.
+// The set is closed at the end of the thread, because this may run in a signal handler.
 void lose_set(ThreadMetrics* metrics) {
     metrics->lost = metrics->set;
     metrics->set = nullptr;
@@ -58,7 +59,7 @@ void lose_set(ThreadMetrics* metrics) {
     __atomic_fetch_add(&header->metrics_lost, 1, __ATOMIC_RELAXED);
 }
 
-// The calling thread, and it counts.
+// True for the calling thread while its counters work.
 bool is_usable(const Thread* thread) {
     return thread->metrics != nullptr && thread->metrics->set != nullptr && thread == t_thread;
 }
@@ -74,14 +75,14 @@ bool read(ThreadMetrics* metrics, uint64_t* values) {
     return good;
 }
 
-// What was counted since the reading before. False when that is nobody's: it was a pause.
+// Stores the counts since the last reading. False when they are discarded because of a pause.
 bool take(ThreadMetrics* metrics, uint64_t* counted) {
     uint64_t now[kMetricLimit] = {};
     if (!read(metrics, now)) return false;
     const bool paused = g_live->paused != 0 || metrics->paused_ticks != g_live->paused_ticks;
     metrics->paused_ticks = g_live->paused_ticks;
     for (int i = 0; i < g_source->count; ++i) {
-        // An estimate, of counters that count by turns, may also fall.
+        // An estimate of multiplexed counters may also fall.
         const auto more = static_cast<int64_t>(now[i] - metrics->last[i]);
         const auto own = static_cast<int64_t>(g_read_counts[i]);
         counted[i] = more > own ? static_cast<uint64_t>(more - own) : 0;
@@ -99,7 +100,7 @@ CellIndex search_part(const Thread* thread, CellIndex node) {
     return 0;
 }
 
-// Of the node, or the free one where it is to be put.
+// The slot of the node, or the free slot for it.
 MetricSlot* slot_of(const ThreadMetrics* metrics, CellIndex node) {
     const uint32_t last = metrics->slot_count - 1;
     uint32_t slot = (node * 0x9e3779b1u) & last;
@@ -109,14 +110,14 @@ MetricSlot* slot_of(const ThreadMetrics* metrics, CellIndex node) {
     return &metrics->slots[slot];
 }
 
-// With all pages there: what a page fault would count would be the program's.
+// Maps memory with all pages present, because page faults would be counted as the program's.
 void* map_filled(size_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     return memory != MAP_FAILED ? memory : nullptr;
 }
 
-// Makes room for one more; false when there is no memory: more nodes are searched for.
+// Makes room for one more entry; false when there is no memory: look-ups take longer.
 bool make_room(ThreadMetrics* metrics) {
     if (metrics->used < metrics->slot_count / 4 * 3) return true;
     const int saved_errno = errno;
@@ -157,8 +158,8 @@ MetricPart* part_of(Thread* thread, CellIndex node) {
     return part;
 }
 
-// An ended thread's records are this one's now.
-void remember_parts(Thread* thread) {
+// Enters the metrics of an ended thread, whose records this thread took over, into the table.
+void adopt_parts(Thread* thread) {
     for (CellIndex at = thread->record->first_metric; at != 0;) {
         const auto* part = cell_at<MetricPart>(at);
         if (!make_room(thread->metrics)) return;
@@ -174,7 +175,7 @@ void charge(Thread* thread, CellIndex node, const uint64_t* counted) {
     for (int i = 0; i < g_source->count; ++i) part->values[i] += counted[i];
 }
 
-// The node of a probe that `node` is or lies in; the root when there is none.
+// The innermost probed node among `node` and its ancestors; the root when there is none.
 CellIndex measured_node(CellIndex node) {
     for (;; node = cell_at<Node>(node)->parent) {
         const SiteKind kind = cell_at<Node>(node)->site.kind;
@@ -184,15 +185,15 @@ CellIndex measured_node(CellIndex node) {
     }
 }
 
-// Where the thread was since the last reading, when it is at `here` now: what it entered or left
-// meanwhile without being read counts for what is around.
+// The node where the thread was since the last reading, when it is at `here` now: nodes entered and
+// left without a reading count for the node around them.
 CellIndex where(const ThreadMetrics* metrics, CellIndex here) {
     if (metrics->call != 0) return metrics->call;  // left by a throw
-    return measured_node(collective_node(metrics->at, here));
+    return measured_node(common_ancestor(metrics->at, here));
 }
 
-// Reads, and books all up to now on where() it was done.
-void classify_at(Thread* thread, CellIndex here) {
+// Reads, and adds the counts to the node where the thread was.
+void read_counts(Thread* thread, CellIndex here) {
     ThreadMetrics* metrics = thread->metrics;
     uint64_t counted[kMetricLimit];
     if (take(metrics, counted)) charge(thread, where(metrics, here), counted);
@@ -212,9 +213,9 @@ void count_reads(ThreadMetrics* metrics) {
     metrics->reads_from = now_ticks();
 }
 
-// The share of its time that the thread may spend on readings is not used up: it would be by the
-// first ones in programs of many nodes, and by nodes in each other that all last just long enough.
-// Counts, what is left out too.
+// True while the thread's budget for readings is not used up, as it would be by the first readings
+// in programs of many nodes, and by nested nodes that all last just long enough. Counts skipped
+// readings.
 bool may_spend(Thread* thread) {
     ThreadMetrics* metrics = thread->metrics;
     if (metrics->reads >= kFreeReads) {
@@ -230,7 +231,7 @@ bool may_spend(Thread* thread) {
     return true;
 }
 
-// What a reading takes and counts: the least of some, as interruptions only add.
+// Measures time and counts of a reading: the minimum of several, because interruptions only add.
 void calibrate_reading(ThreadMetrics* metrics) {
     constexpr int kRounds = 64;
     uint64_t ticks = UINT64_MAX;
@@ -251,7 +252,7 @@ void calibrate_reading(ThreadMetrics* metrics) {
     }
     FileHeader* header = g_process.header;
     const uint64_t ways = static_cast<uint64_t>(static_cast<double>(header->ticks_per_second) *
-                                                1e-9 * static_cast<double>(kSlowWays_ns));
+                                                1e-9 * static_cast<double>(kSlowPath_ns));
     header->metric_ticks = ticks;
     header->metric_least_ticks = kReadShare * (2 * ticks + ways);
     g_process.metric_least_ticks = header->metric_least_ticks;
@@ -268,7 +269,7 @@ bool make_metrics(Thread* thread) {
     thread->metrics = static_cast<ThreadMetrics*>(map_filled(sizeof(ThreadMetrics)));
     if (thread->metrics == nullptr) return false;
     if (make_room(thread->metrics)) {
-        remember_parts(thread);
+        adopt_parts(thread);
         return true;
     }
     drop_metrics(thread);
@@ -299,7 +300,7 @@ bool begin(Thread* thread) {
     return true;
 }
 
-// The thread's time, which the root of its records tells, is counted from `virt` on.
+// The time of the thread's root counts from the virtual time `virt` on.
 void begin_time(Thread* thread, uint64_t virt) {
     thread->metrics->begin_ticks = virt;
     MetricPart* part = part_of(thread, thread->record->root);
@@ -311,7 +312,7 @@ void count_time(Thread* thread) {
     ThreadMetrics* metrics = thread->metrics;
     const uint64_t now = virtual_now(thread);
     MetricPart* part = part_of(thread, thread->record->root);
-    // Less when the end of a wait has put the thread's clock back.
+    // May be negative after the end of a wait has set the virtual clock back.
     const uint64_t more = now - metrics->begin_ticks;
     if (part != nullptr && part->ticks + more < kSignBit) part->ticks += more;
     metrics->begin_ticks = now;
@@ -321,7 +322,7 @@ void begin_to_count(Thread* thread) {
     ThreadMetrics* metrics = thread->metrics;
     metrics->paused_ticks = g_live->paused_ticks;
     read(metrics, metrics->last);
-    // What is done to attach is booked when that ends: the thread's own time begins where it began.
+    // The work of attaching is recorded when it ends: the thread's time begins where it began.
     begin_time(thread, virtual_at(thread, thread->attached_ticks));
     watch_calls(thread);
 }
@@ -372,7 +373,7 @@ void end_metrics(Thread* thread) {
     const uint64_t start = now_ticks();
     ThreadMetrics* metrics = thread->metrics;
     if (is_usable(thread)) {
-        classify_at(thread, thread->on.top->node);
+        read_counts(thread, thread->on.top->node);
         count_time(thread);
     }
     if (metrics == nullptr || thread != t_thread) return;
@@ -388,7 +389,7 @@ void end_metrics(Thread* thread) {
 
 void pause_metrics(Thread* thread) {
     if (thread == nullptr || !is_usable(thread)) return;
-    classify_at(thread, thread->on.top->node);
+    read_counts(thread, thread->on.top->node);
 }
 
 void resume_metrics(Thread* thread) {
@@ -411,16 +412,16 @@ void reset_metrics(Thread* thread) {
 
 bool read_at_entry(Thread* thread, CellIndex node) {
     if (!may_read(thread) || !is_due(cell_at<Node>(node)) || !may_spend(thread)) return false;
-    classify_at(thread, thread->on.top->node);
+    read_counts(thread, thread->on.top->node);
     thread->metrics->at = node;
     return true;
 }
 
 void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole) {
     if (thread->metrics == nullptr || thread->metrics->set == nullptr) return;
-    // Of a thread that waits for work another may end entries: it was read when it began to wait.
+    // Another thread may end entries of a waiting thread, which was read when it began to wait.
     if (thread == t_thread) {
-        classify_at(thread, entry->node);
+        read_counts(thread, entry->node);
         thread->metrics->at = (entry - 1)->node;
     }
     MetricPart* part = part_of(thread, entry->node);
@@ -435,7 +436,7 @@ bool read_at_rest(Thread* thread, uint64_t virt) {
     if (virt - metrics->rest_ticks < g_process.metric_least_ticks) return false;
     metrics->rest_ticks = virt;
     metrics->reads += 1;
-    classify_at(thread, thread->on.top->node);
+    read_counts(thread, thread->on.top->node);
     count_time(thread);
     return true;
 }
@@ -451,13 +452,13 @@ void read_before_call(Thread* thread, CellIndex call, CellIndex interval) {
     }
     const bool stops = node->site.call == static_cast<uint16_t>(MpiCall::kPcontrol);
     const bool is_long = lasts >= g_process.metric_least_ticks;
-    // What a throw left is to be ended, and what comes before a pause counts.
+    // A call left by a throw must be ended, and counts before a pause are kept.
     const bool must = stops || metrics->call != 0;
     const bool is_due = is_long || node->count < kFirstReads;
     if (!must && (!is_due || !may_spend(thread))) return;
     const uint64_t start = now_ticks();
     const CellIndex top = thread->on.top->node;
-    // Without probes around, the interval tells best where the thread was.
+    // Without probes, the interval is the best place for the counts.
     const bool by_interval = metrics->call == 0 && interval != 0 &&
                              (metrics->after_call || measured_node(top) == thread->record->root);
     uint64_t counted[kMetricLimit];
@@ -473,7 +474,7 @@ void read_before_call(Thread* thread, CellIndex call, CellIndex interval) {
 void read_after_call(Thread* thread, CellIndex call, uint64_t ticks) {
     if (!may_read(thread) || thread->metrics->call != call) return;
     const uint64_t start = now_ticks();
-    classify_at(thread, thread->on.top->node);
+    read_counts(thread, thread->on.top->node);
     thread->metrics->after_call = true;
     MetricPart* part = part_of(thread, call);
     if (part != nullptr) {

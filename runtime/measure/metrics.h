@@ -1,15 +1,14 @@
-// Hardware and software counts through PAPI, at the places of the tree (DESIGN 5.3: reads enter the
-// kernel, so they are made at nodes that last long enough, and are intrusion).
+// Hardware and software counts at nodes of the call tree (DESIGN 5.3: reading enters the kernel, so
+// it is done at nodes that last long enough, and counts as overhead).
 //
-// A thread has one set of counters. At each reading what was counted since the one before goes to
-// the node where the thread was meanwhile, so that a count is never in two nodes: inclusive counts
-// are sums over the tree, made when the records are merged. Read are the entries of nodes that last
-// metric_least_ticks in the mean, and the first kFirstReads of each node, of which that is not
-// known yet, as far as all that is not more than a hundredth of the thread's time: what is left out
-// then is counted. What other nodes count is part of what is around them.
+// A thread has one set of counters. At each reading the counts since the last one go to the node
+// where the thread was, so a count is in one node only; the merge makes inclusive counts as sums
+// over the tree. Read are entries of nodes that last metric_least_ticks in the mean, and the first
+// kFirstReads of each node. Readings take at most a hundredth of the thread's time; skipped ones
+// are counted. Counts of other nodes belong to the node around them.
 //
-// Where readings hang: probes of such nodes do not come the fast way (EnterKind::kChecked,
-// kEntryRead); MPI calls look for samples in any case (Thread::ring_head).
+// Where readings happen: probes of such nodes take the slow path (EnterKind::kChecked, kEntryRead);
+// MPI calls check for samples anyway (Thread::ring_head).
 #ifndef DWELL_RUNTIME_MEASURE_METRICS_H_
 #define DWELL_RUNTIME_MEASURE_METRICS_H_
 
@@ -19,68 +18,68 @@
 namespace dwell {
 
 constexpr uint64_t kFirstReads = 4;
-constexpr uint64_t kReadShare = 100;   // a node lasts as many times what reading at it costs
-constexpr uint64_t kFreeReads = 1000;  // of a thread, which take some milliseconds
+constexpr uint64_t kReadShare = 100;   // least duration of a node in costs of a reading
+constexpr uint64_t kFreeReads = 1000;  // readings of a thread beyond its share; some milliseconds
 
-// What counts: PAPI, or what a test puts in its place.
+// The source of counts: PAPI, the kernel, or a test's.
 struct CounterSource {
     int count;
-    // Counting begins for the calling thread; null when that cannot be, with errno, EMFILE when it
-    // would leave the program too few descriptors.
+    // Opens a set for the calling thread; null on failure with errno, EMFILE when the program would
+    // be left too few descriptors.
     void* (*open)();
     bool (*read)(void* set, uint64_t* values);  // false: the set is lost
-    void (*close)(void* set);                   // what there is of it
+    void (*close)(void* set);                   // also a set that is not complete
 };
 
-// Opens PAPI for what the options ask for, and begins to count for `thread`, the calling one. What
-// cannot be counted is said in one line. Once, when the record file is there.
+// Opens a source for the requested metrics and starts counting for `thread`, the calling one.
+// Writes one line about metrics that do not work. Called once, after the record file was made.
 void open_metrics(Thread* thread);
-// The same with another source; `names` has a line for each count.
+// Likewise with another source; `names` has a line for each count.
 void use_counters(Thread* thread, const CounterSource* source, const char* names);
 void forget_counters();  // for tests: threads' metrics have ended
 
-// The calling thread begins and ends to be counted. New threads of a process that makes them by the
-// thousand are not: beginning takes half a millisecond. Nor is one that its first I/O statement
-// attaches: PAPI allocates memory, and a signal handler may have interrupted just that.
+// Start and stop counting for the calling thread. Starting takes half a millisecond, so threads of
+// a process that creates them by the thousand are not counted. Neither are threads attached by an
+// I/O statement: PAPI allocates memory, and a signal handler may have interrupted an allocation.
 void start_metrics(Thread* thread, bool may_allocate);
 void end_metrics(Thread* thread);
-// A new thread of OpenMP takes over the virtual time `virt` of that which forked its region.
+// A new OpenMP thread takes over the virtual time `virt` of the thread that forked its region.
 void put_back_metrics(Thread* thread, uint64_t virt);
-// MPI_Pcontrol: what comes before a pause counts, what comes in it does not; all is forgotten.
+// MPI_Pcontrol: counts before a pause are kept, counts in a pause are discarded; a reset clears
+// all.
 void pause_metrics(Thread* thread);
 void resume_metrics(Thread* thread);
 void reset_metrics(Thread* thread);
 
-// The node is to be read when it is entered next, if the thread's readings leave time for it.
+// True when metrics should be read at the node's next entry, if the thread's budget allows.
 inline bool is_due(const Node* node) {
     return node->count < kFirstReads || node->ticks >= node->count * g_process.metric_least_ticks;
 }
 
-// How a child that is found by `way` is remembered.
-inline EnterKind remembered_way(EnterKind way) {
-    return way == EnterKind::kChild && metrics_on() ? EnterKind::kChecked : way;
+// How a child found by `enter_kind` is cached.
+inline EnterKind cached_enter_kind(EnterKind enter_kind) {
+    return enter_kind == EnterKind::kChild && metrics_on() ? EnterKind::kChecked : enter_kind;
 }
 
-// A node of a probe is about to be opened: true when it was read, and is to be when it is closed.
-// Then its entry took `ticks`, or, when it is only taken away to be opened elsewhere, is no entry
-// of its own. The cost is the caller's to book.
+// Read at the enter of a probe's node; true when metrics were read, and must be read at its exit.
+// There the entry took `ticks`; an entry that is only moved elsewhere is no whole entry. The caller
+// counts the overhead.
 bool read_at_entry(Thread* thread, CellIndex node);
 void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole);
 
-// A thread of OpenMP begins, at the virtual time `virt`, to wait for work that may never come: true
-// when it was read, as it is once in the time that a node lasts which is read. The cost is the
-// caller's to book.
+// An OpenMP thread starts to wait for work at the virtual time `virt`. Reads at most once in the
+// least duration of a node that is read; true when it did. The caller counts the overhead.
 bool read_at_rest(Thread* thread, uint64_t virt);
 
-// Before and after the communication statement of the node `call`, which took `ticks`; the time is
-// booked as slow. `interval` comes before.
+// Before and after the communication statement of node `call`, which took `ticks`; their time
+// counts as slow. `interval` is the computation before the call.
 void read_before_call(Thread* thread, CellIndex call, CellIndex interval);
 void read_after_call(Thread* thread, CellIndex call, uint64_t ticks);
 
-// From now on statements find something to do (Thread::ring_head).
+// Makes calls of the thread look for pending work (Thread::ring_head).
 void watch_calls(Thread* thread);
 
-// What is counted while it lives is dwell's own. For long work only.
+// Scope whose counts belong to dwell. For long work only.
 class OwnCounts {
   public:
     explicit OwnCounts(Thread* thread);

@@ -1,5 +1,5 @@
-// See processor_time.h. Measured: CLOCK_THREAD_CPUTIME_ID 0.6 microseconds, getrusage 0.35,
-// /proc/thread-self/schedstat 5.4 with open and close, on a virtual machine.
+// Readings of processor time. Measured on a virtual machine: CLOCK_THREAD_CPUTIME_ID 0.6
+// microseconds, getrusage 0.35, /proc/thread-self/schedstat 5.4 with open and close.
 #include "runtime/measure/processor_time.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@ DWELL_CALL_DATA uint64_t g_long_part_ticks = UINT64_MAX;
 namespace {
 
 constexpr uint64_t kLongPart_ns = 1'000'000;
-constexpr uint64_t kLeastOff_ns = 250'000;       // off the processor: why, is looked at
-constexpr uint64_t kLongestReading_ns = 50'000;  // on a processor
+constexpr uint64_t kLeastOff_ns = 250'000;       // longer times off the processor are examined
+constexpr uint64_t kLongestReading_ns = 50'000;  // processor time of a reading
 constexpr double kNs = 1e9;
 
 double ns_per_tick() { return kNs / static_cast<double>(g_process.header->ticks_per_second); }
@@ -38,7 +38,7 @@ uint64_t kernel_ns(const rusage& about) {
            static_cast<uint64_t>(about.ru_stime.tv_usec) * 1'000u;
 }
 
-// How long the thread could have run and had no processor: the second of three numbers, all 0 where
+// How long the thread was runnable without a processor: the second of three numbers, all 0 where
 // the kernel does not count (proc(5), Documentation/scheduler/sched-stats.rst).
 uint64_t queued_ns(uint64_t before) {
     const ReentryGuard busy;
@@ -59,18 +59,18 @@ uint64_t queued_ns(uint64_t before) {
     return before;
 }
 
-// Since the reading before, which this one replaces. All in nanoseconds.
+// Differences to the last reading, in nanoseconds.
 struct Since {
     uint64_t elapsed;
-    uint64_t off;        // the processor
-    uint64_t kernel;     // in it
-    uint64_t queued;     // of `off`, where that is worth a look
-    uint64_t waited;     // for other threads of OpenMP
-    uint64_t io;         // in I/O statements, since the last call at most
-    OmpStalls for_team;  // of `waited`: what those did; in ticks
+    uint64_t off;        // off the processor
+    uint64_t kernel;     // in the kernel
+    uint64_t queued;     // part of `off`, if that is long enough to examine
+    uint64_t waited;     // for other OpenMP threads
+    uint64_t io;         // in I/O statements, at most since the last call
+    OmpStalls for_team;  // stalls of those threads during `waited`, in ticks
 };
 
-// As much of it as can be in so many ticks.
+// The stalls, limited to so many ticks.
 OmpStalls within(uint64_t ticks, OmpStalls stalls) {
     for (uint64_t* part : {&stalls.io_ticks, &stalls.asleep_ticks, &stalls.kernel_ticks}) {
         *part = earlier(*part, ticks);
@@ -85,7 +85,7 @@ OmpStalls since_then(OmpStalls now, const OmpStalls& then) {
     return now;
 }
 
-// False where another thread's is longer.
+// False where another thread's part is longer.
 bool add_part(LongestParts* parts, uint64_t fork, uint64_t ticks) {
     constexpr int kBits = 40;
     constexpr uint64_t kMost = (uint64_t{1} << kBits) - 1;  // minutes
@@ -109,7 +109,7 @@ void add_stalls(TeamStalls* team, uint64_t fork, const OmpStalls& stalls) {
     add_part(&team->kernel, fork, stalls.kernel_ticks);
 }
 
-// Of all regions that the thread forked.
+// Sums over all regions that the thread forked.
 OmpStalls stalls_in_teams(const Thread* thread) {
     OmpStalls sums{};
     uint64_t most_io = 0;
@@ -124,12 +124,12 @@ OmpStalls stalls_in_teams(const Thread* thread) {
     return sums;
 }
 
-// Who asks for its processor time may lose its processor then, as the kernel looks whose turn it
-// is.
+// Cost of a reading. A thread that asks for its processor time may lose its processor, because the
+// kernel may reschedule then.
 class Reading {
   public:
     explicit Reading(Thread* thread) : thread_(thread), begun_(now_ticks()) {}
-    // What it cost; the rest the thread had no processor.
+    // The cost of the reading; in the remaining time the thread had no processor.
     uint64_t cost() {
         const uint64_t all = now_ticks() - begun_;
         const uint64_t cost = earlier(all, ticks_of(kLongestReading_ns));
@@ -166,8 +166,8 @@ Since read_since(Thread* thread) {
         if (last->ticks != 0) since.queued = earlier(beyond(queued, last->queued_ns), since.off);
         last->queued_ns = queued;
     }
-    // Who sleeps gives up the processor itself: else others took it, on a virtual machine perhaps
-    // those of its host, which no queue shows.
+    // A sleeping thread gives up the processor voluntarily. Otherwise others took it, on a virtual
+    // machine perhaps another guest, which no queue shows.
     if (given_up == last->given_up) since.queued = since.off;
     last->given_up = given_up;
     last->ticks = now;
@@ -179,8 +179,8 @@ Since read_since(Thread* thread) {
     return since;
 }
 
-// Of `work` nanoseconds since the reading before. What lies beside them was slept through as far as
-// it can be; in the rest of it the thread waited for a processor as much as in the work.
+// Divides `work` nanoseconds since the last reading. Time beside them is taken as sleep as far as
+// possible; for the rest the thread waited for a processor in the same proportion.
 struct Off {
     uint64_t asleep;
     uint64_t queued;
@@ -251,10 +251,10 @@ void note_long_work(Thread* thread, CellIndex interval, uint64_t ticks) {
     const IoSinceCall& io = thread->processor.io;
     const bool has_io = io.since == thread->last_ticks && io.ticks != 0;
     const Since since = read_since(thread);
-    if (thread->last == 0) return;  // what lies before MPI_Init began before the first reading
-    // What has nodes of its own, files apart, is told there.
-    const uint64_t booked = later(thread->booked_ticks, has_io ? io.ticks : 0);
-    const uint64_t work_ns = beyond(ns_of(beyond(ticks, booked)), since.waited);
+    if (thread->last == 0) return;  // computation before MPI_Init began before the first reading
+    // Time with nodes of its own, except I/O, is recorded there.
+    const uint64_t separate = later(thread->separate_ticks, has_io ? io.ticks : 0);
+    const uint64_t work_ns = beyond(ns_of(beyond(ticks, separate)), since.waited);
     const Off off = off_in(since, work_ns);
     const uint64_t in_kernel = kernel_in(since, work_ns, off);
     StallRecord* stall = stall_of(thread, interval);
@@ -300,8 +300,8 @@ uint64_t note_long_call(Thread* thread, uint64_t ticks, uint64_t waited) {
     const uint64_t lost = thread->processor.lost_ticks;
     const Since since = read_since(thread);
     if (since.queued != 0 && since.elapsed != 0) {
-        // A rank that waits gives its processor away, and is late to get it back: in the transfer
-        // it had as much of a processor as in the whole call.
+        // A waiting rank gives up its processor and gets it back late: in the transfer it had the
+        // same share of a processor as in the whole call.
         const double share = static_cast<double>(since.queued) / static_cast<double>(since.elapsed);
         thread->record->queued_call_ticks +=
             static_cast<uint64_t>(share * static_cast<double>(beyond(ticks, waited)));

@@ -1,5 +1,5 @@
-// See usage.h. A reading takes some 20 microseconds: getrusage less than one, the files of /proc
-// the rest.
+// Reads resource usage. A reading takes some 20 microseconds: getrusage less than one, the files of
+// /proc the rest.
 #include "runtime/measure/usage.h"
 
 #include <errno.h>
@@ -22,11 +22,11 @@ namespace {
 constexpr uint64_t kKiB = 1024;
 constexpr size_t kFileBytes = 4096;  // /proc/self/status has some 1500
 
-ProcessUsage g_before{};  // when the library was loaded, or since the last reset
-ProcessUsage g_own{};     // dwell's part of what came since; added to by any thread
+ProcessUsage g_before{};  // at load time, or at the last reset
+ProcessUsage g_own{};     // dwell's own usage since; any thread adds to it
 std::atomic<bool> g_noting{false};
 
-// Which lines of a file of /proc are whose: "name: value".
+// Lines "name: value" of a file of /proc and the figures that they hold.
 struct Line {
     const char* name;
     uint64_t ProcessUsage::*figure;
@@ -40,10 +40,10 @@ constexpr Line kIoLines[] = {
     {"\nread_bytes:", &ProcessUsage::storage_read_bytes, 1},
     {"\nwrite_bytes:", &ProcessUsage::storage_written_bytes, 1},
 };
-// Of this program alone; ru_maxrss is the largest of those that the process was before, too.
+// Of this program only; ru_maxrss includes programs that the process was before exec.
 constexpr Line kStatusLines[] = {{"\nVmHWM:", &ProcessUsage::peak_memory_bytes, kKiB}};
 
-// The file with a line break in front; its bytes, or -1.
+// Reads the file behind a line break; returns its bytes, or -1.
 ssize_t read_file(const char* path, char (&text)[kFileBytes]) {
     const int file = raw_open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return -1;
@@ -80,9 +80,9 @@ uint64_t ns_of(const timeval& time) {
            static_cast<uint64_t>(time.tv_usec) * 1'000u;
 }
 
-// Of the whole process, or of the calling thread, which has no memory of its own.
+// Reads the usage of the whole process, or of the calling thread, which has no memory figures.
 UsageReading take_reading(bool thread) {
-    const ReentryGuard busy;  // its own reading is no statement of the program's
+    const ReentryGuard busy;  // dwell's own reads are not recorded as I/O
     const int saved_errno = errno;
     UsageReading reading{};
     ProcessUsage* usage = &reading.usage;
@@ -95,7 +95,7 @@ UsageReading take_reading(bool thread) {
     usage->voluntary_switches = static_cast<uint64_t>(about.ru_nvcsw);
     usage->involuntary_switches = static_cast<uint64_t>(about.ru_nivcsw);
     const char* io = thread ? "/proc/thread-self/io" : "/proc/self/io";
-    // Before the other file, whose bytes would be in it.
+    // Read first, because it would include the bytes of the other file.
     reading.bytes_known = read_lines(io, kIoLines, &reading);
     if (!thread && !read_lines("/proc/self/status", kStatusLines, &reading)) {
         usage->peak_memory_bytes = static_cast<uint64_t>(about.ru_maxrss) * kKiB;
@@ -108,13 +108,13 @@ void add_own(uint64_t ProcessUsage::*figure, uint64_t amount) {
     __atomic_fetch_add(&(g_own.*figure), amount, __ATOMIC_RELAXED);
 }
 
-// What taking it has read is not the program's.
+// Bytes read by the reading itself belong to dwell.
 void add_own_reads(const UsageReading& reading) {
     add_own(&ProcessUsage::read_bytes, reading.own_bytes);
     add_own(&ProcessUsage::reads, reading.own_reads);
 }
 
-// Every figure that grows as the process runs; the peak of memory does not.
+// Figures that grow as the process runs, without the peak of memory.
 constexpr uint64_t ProcessUsage::*kCounts[] = {
     &ProcessUsage::user_ns,
     &ProcessUsage::system_ns,
@@ -216,11 +216,11 @@ OwnWork::~OwnWork() {
     for (const auto figure : kCounts) {
         uint64_t more = less(now.usage.*figure, before_.usage.*figure);
         const bool is_read = figure == &ProcessUsage::reads || figure == &ProcessUsage::read_bytes;
-        // What was read of counters meanwhile is known as dwell's already.
+        // Own usage that was added meanwhile is already known as dwell's.
         if (is_read) more = less(more, less(g_own.*figure, own_before_.*figure));
         add_own(figure, more);
     }
-    add_own_reads(now);  // those of the first reading are part of the difference
+    add_own_reads(now);  // the first reading's own bytes are part of the difference
 }
 
 }  // namespace dwell

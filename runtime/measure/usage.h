@@ -1,6 +1,6 @@
-// What the operating system says of this process: processor time, memory, page faults, context
-// switches, bytes (FileHeader::usage). All calls keep errno and neither allocate nor block; they
-// are slow (usage.cpp), so none belongs on the path of a probe.
+// Resource usage of the process as the operating system reports it: processor time, memory, page
+// faults, context switches, bytes (FileHeader::usage). All calls preserve errno and neither
+// allocate nor block; they are slow (usage.cpp) and must not be used in a probe.
 #ifndef DWELL_RUNTIME_MEASURE_USAGE_H_
 #define DWELL_RUNTIME_MEASURE_USAGE_H_
 
@@ -10,36 +10,36 @@
 
 namespace dwell {
 
-// A reading of what the process, or one of its threads, used so far.
+// A reading of the usage of the process, or of one of its threads.
 struct UsageReading {
     ProcessUsage usage;
     bool bytes_known;    // /proc could be read
-    uint64_t own_bytes;  // read by taking it; not in `usage` yet
+    uint64_t own_bytes;  // bytes read by this reading itself, not in `usage`
     uint64_t own_reads;
 };
 
-// What follows counts: what came before, such as `dwell run` before it became the program, does
-// not. Once, when the library is loaded; reset_usage() again, for MPI_Pcontrol(2).
+// Starts counting; usage before, such as that of `dwell run` before exec, is subtracted.
+// begin_usage() once, when the library is loaded; reset_usage() for MPI_Pcontrol(2).
 void begin_usage();
 void reset_usage();
 
-// Writes what is known now into the header of the record file. Any thread; nothing is done while
-// another one does it. The last time is when the observation ends.
+// Writes the present usage to the header of the record file. Any thread; does nothing while another
+// thread does it. note_last_usage() at the end of the observation.
 void note_usage();
 void note_last_usage(uint64_t end_ticks);
 
-// note_usage(), if that was done more than a second before `now_ticks`: a process that is killed
-// leaves figures that are hardly older than its last call.
+// note_usage(), if the last one is more than a second ago, so that the figures of a process that is
+// killed are hardly older than its last call.
 void note_usage_at_times(uint64_t now_ticks);
 
-// Writes into the header on which processors the process may run: at its start, and at the end on
-// which those of its threads that live may, as a program may bind them.
+// Writes the set of processors on which the process may run to the header: at the start, and at the
+// end for the threads that still live, because a program may bind them.
 void note_processors();
 
-// A file that dwell read, by one call, and the program did not.
+// Counts a file that dwell read with one call.
 void add_own_read(uint64_t bytes);
 
-// What its thread does while it lives is dwell's own, and does not count. For long work only.
+// Scope in which the thread's usage belongs to dwell. For long work only.
 class OwnWork {
   public:
     OwnWork();

@@ -1,9 +1,8 @@
-// See gomp.h. Which runtime serves a call; regions, barriers, critical sections and singles.
+// Finds the runtime that serves a call; regions, barriers, critical sections and singles.
 //
-// The end of a region is told by its threads when they leave the code that the compiler outlined.
-// The thread that forked it comes back from the runtime after all have come to the last barrier;
-// the others stay in the runtime, and that they left the region is made up for when they come to
-// the next one or end (omp_leave_region).
+// Threads report the end of a region when they leave its outlined code. The forking thread returns
+// from the runtime after all threads have reached the last barrier. The others stay in the runtime;
+// their leaving is recorded at their next region or at their end (omp_leave_region).
 #include "runtime/openmp/gomp.h"
 
 #include <dlfcn.h>
@@ -21,7 +20,7 @@ namespace dwell {
 
 constinit thread_local GompCode t_gomp{};
 constinit thread_local GompRequest t_gomp_request{};
-// The one that serves all modules; null while there is none.
+// The runtime that serves all modules; null until one is found.
 DWELL_CALL_DATA std::atomic<GompRuntime*> g_gomp_runtime{nullptr};
 
 namespace {
@@ -36,8 +35,8 @@ constexpr const char* kEntryNames[kGompEntries] = {
 
 std::atomic<GompRuntime*> g_runtimes{nullptr};
 
-// Where runtimes were brought in by modules that keep them to themselves, each call asks which one
-// is meant: return address, and above it the number of the runtime.
+// Cache for processes with several runtimes that modules keep to themselves: return address, and
+// above it the runtime's number.
 constexpr uint32_t kCallers = 1024;
 constexpr int kNumberShift = 48;
 constexpr uint64_t kAddressBits = (uint64_t{1} << kNumberShift) - 1;
@@ -52,7 +51,7 @@ const void* base_of(const void* address) {
     return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-// The library that defines what is at `address`, kept from being unloaded.
+// The library that contains `address`, protected from being unloaded.
 void* library_of(const void* address) {
     Dl_info info{};
     if (dladdr(address, &info) == 0) return nullptr;
@@ -64,7 +63,7 @@ void* next_in(void* scope, const char* name) {
     return base_of(next) != base_of(kEntryNames) ? next : nullptr;
 }
 
-// As the loader says it, where without dwell the program would not have come so far.
+// Reports a missing function as the loader does, where the program would have failed without dwell.
 [[noreturn]] void no_definition(const char* name) {
     char line[160];
     const int length = snprintf(line, sizeof(line), "dwell: no OpenMP runtime defines %s\n", name);
@@ -74,7 +73,7 @@ void* next_in(void* scope, const char* name) {
     _exit(written != 0 ? 127 : 126);
 }
 
-// libomp's functions serve these entry points, too.
+// False for libomp, whose functions serve these entry points, too.
 bool is_libgomp(const void* base, void* library) {
     void* const fork_call = library != nullptr ? dlsym(library, "__kmpc_fork_call") : nullptr;
     return library != nullptr && (fork_call == nullptr || base_of(fork_call) != base);
@@ -113,7 +112,7 @@ GompRuntime* runtime_of(void* definition, void* scope) {
     if (GompRuntime* const known = known_runtime(base)) return known;
     void* const library = library_of(definition);
     const bool observed = is_libgomp(base, library) && may_observe_omp();
-    // Another thread may be about to start, too: who comes while that goes on is not observed yet.
+    // Another thread may be starting too; its region is not observed then.
     const bool starts = observed && start_omp();
     GompRuntime* const made = take_runtime();
     made->base = base;
@@ -136,7 +135,7 @@ GompRuntime* runtime_of(void* definition, void* scope) {
     return made;
 }
 
-// The module's own scope: what it was linked with.
+// Looks in the module's own scope: the libraries that it was linked with.
 GompRuntime* runtime_of_module(uint64_t address, const char* name) {
     void* const module = library_of(reinterpret_cast<const void*>(address));
     void* definition = module != nullptr ? next_in(module, name) : nullptr;
@@ -195,17 +194,17 @@ void forget_gomp_callers() {
 
 namespace {
 
-// On the stack of the thread that forks, until all threads have left the code. One line for the
-// others to fetch.
+// Lives on the forking thread's stack until all threads have left the code. One cache line for the
+// other threads.
 struct alignas(64) Region {
-    void* reductions;  // the runtime looks for it in the first word of the data
+    void* reductions;  // the runtime expects it in the first word of the data
     void (*code)(void*);
     void* data;
     const GompRuntime* runtime;
     OmpTeam* team;
-    const void* forking;     // thread
-    OmpConstruct construct;  // that the region consists of
-    int64_t increment;       // of the loop
+    const void* forking;     // the forking thread
+    OmpConstruct construct;  // construct that the region consists of
+    int64_t increment;       // increment of the loop
 };
 
 static_assert(sizeof(Region) == 64);
@@ -217,13 +216,13 @@ DWELL_GOMP_CODE void run_region(void* of) {
         const int threads = region->runtime->num_threads();
         omp_implicit_begin(region->team, 0, static_cast<uint32_t>(threads));
     } else {
-        omp_make_up();
-        omp_implicit_begin(region->team, 1, 0);  // the others are not told apart
+        omp_record_pending_ends();
+        omp_implicit_begin(region->team, 1, 0);  // the other threads are not distinguished
     }
     const GompCode around = t_gomp;
     t_gomp = {.runtime = region->runtime,
               .frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
-              .address = address_of_code(region->code) + 1,  // not the region's own
+              .address = address_of_code(region->code) + 1,  // differs from the region's own
               .task = nullptr,
               .increment = region->increment,
               .single_address = 0,
@@ -253,13 +252,13 @@ DWELL_BODY Region begin_region(const GompCall& call, void (*code)(void*), void* 
     return {nullptr,   code,     data, call.runtime, team, __builtin_thread_pointer(),
             construct, increment};
 }
-// True where the call is not to be told of here, but perhaps by libomp.
+// True where the call is not reported here, but perhaps by libomp.
 DWELL_BODY bool passes_region(const GompCall& call, void (*code)(void*)) {
     if (!call.observed) t_gomp_request.region = address_of_code(code);
     return !call.observed;
 }
-// The same of a region that is one loop or sections: the thread that forks it begins that outside
-// of the region's code, and the others from libomp's.
+// Likewise for a region that consists of one loop or sections: the forking thread begins it outside
+// of the region's code, the others from libomp.
 DWELL_BODY bool passes_combined(const GompCall& call, void (*code)(void*)) {
     if (!call.observed) t_gomp_request.loop = address_of_code(code);
     return passes_region(call, code);
@@ -343,7 +342,7 @@ PARALLEL_RUNTIME_LOOP(runtime)
 PARALLEL_RUNTIME_LOOP(nonmonotonic_runtime)
 PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 
-// A single construct ends with the same call.
+// Also called at the end of a single construct.
 DWELL_EXPORT void GOMP_barrier() {
     DWELL_GOMP_CALL(barrier);
     if (passes_barrier(call)) return next();
@@ -367,7 +366,7 @@ DWELL_EXPORT bool GOMP_barrier_cancel() {
         if (!call.observed) return next(given);           \
         omp_begin(OmpConstruct::construct, call.address); \
         next(given);                                      \
-        omp_got(OmpConstruct::construct, true);           \
+        omp_acquired(OmpConstruct::construct, true);      \
     }                                                     \
     DWELL_EXPORT void GOMP_##name##_end(declared) {       \
         DWELL_GOMP_CALL(name##_end);                      \
@@ -399,13 +398,13 @@ void begin_copying_single(uint64_t address) {
     t_gomp.single_address = address;
     omp_begin(OmpConstruct::kSingle, address);
 }
-// The other threads wait in here for what the executing one copies to them.
+// The other threads wait here for the data that the executing one copies to them.
 DWELL_EXPORT void* GOMP_single_copy_start() {
     DWELL_GOMP_CALL(single_copy_start);
     if (!call.observed) {
         t_gomp.single_address = call.address;
         void* const copied = next();
-        // libomp tells its barriers alone, of which the next one ends the construct.
+        // libomp only reports its barriers; the next one ends the construct.
         if (copied == nullptr && g_omp_code_frame != nullptr) begin_copying_single(call.address);
         return copied;
     }
@@ -416,7 +415,7 @@ DWELL_EXPORT void* GOMP_single_copy_start() {
         omp_barrier_end();
         return copied;
     }
-    omp_barrier_taken_back();
+    omp_barrier_withdrawn();
     begin_copying_single(call.address);
     return copied;
 }

@@ -1,10 +1,10 @@
-// OpenMP of programs built with gcc: libgomp has no tool interface, so the entry points that the
-// compiler calls are interposed, and what they stand for is told to omp_adapter.h.
+// OpenMP in programs built with gcc: libgomp has no tool interface, so the entry points that the
+// compiler calls are interposed, and the events are reported to omp_adapter.h.
 //
-// Each call goes on to the definition that it would have reached without dwell. Where libomp is
-// that one, which serves these entry points as well, it tells of itself (ompt.cpp) and nothing is
-// told here but what it does not know (GompRequest); the calls are passed on as tail calls, as it
-// tells of where it was called from.
+// Each call is passed on to the definition that it would have reached without dwell. If that is
+// libomp, which serves these entry points too, libomp reports its own events (ompt.cpp), and only
+// information that it lacks is stored here (GompRequest); such calls are passed on as tail calls,
+// because libomp reports the caller's address.
 #ifndef DWELL_RUNTIME_OPENMP_GOMP_H_
 #define DWELL_RUNTIME_OPENMP_GOMP_H_
 
@@ -16,7 +16,7 @@
 
 namespace dwell {
 
-// Loops: how they are begun, and the same with 64-bit numbers without sign.
+// Loops: how they begin, and the same for unsigned 64-bit numbers.
 // clang-format off
 #define DWELL_GOMP_CHUNKED(see, prefix) \
     see(prefix##static) see(prefix##dynamic) see(prefix##guided) \
@@ -51,24 +51,25 @@ enum GompEntry : int {
 #undef DWELL_GOMP_NUMBER
 };
 
-// A library that defines the entry points. They are never given back.
+// A library that defines the entry points; never freed.
 struct GompRuntime {
-    const void* base;  // where it is loaded
+    const void* base;  // load address
     void* scope;       // for dlsym(): RTLD_NEXT or a handle
-    bool observed;     // what it is called for is to be told
+    bool observed;     // its calls are reported
     uint16_t number;   // from 1
     int (*num_threads)();
     GompRuntime* following;
     std::atomic<void*> next[kGompEntries];
 };
 
-// A program without memory has at least the one runtime that nearly all have. Any thread.
+// A static instance, so that a program without memory can have the one runtime that nearly all
+// have. Any thread.
 class SpareRuntime {
   public:
-    // As new; null: it is taken.
+    // The initial instance; null: already taken.
     GompRuntime* take() { return taken_.exchange(true) ? nullptr : &runtime_; }
     bool is(const GompRuntime* runtime) const { return runtime == &runtime_; }
-    // Nobody else knows it.
+    // Only before another thread knows it.
     void give_back() {
         runtime_.base = nullptr;
         runtime_.scope = nullptr;
@@ -87,28 +88,28 @@ class SpareRuntime {
     std::atomic<bool> taken_{false};
 };
 
-// What a thread executes for a runtime: a region or a task.
+// The region or task that a thread executes for a runtime.
 struct GompCode {
     const GompRuntime* runtime;
-    uint64_t frame;     // see g_omp_code_frame
-    uint64_t address;   // stands for a call that ends the code, of which no return address is left
-    uint64_t* task;     // its mark; null in a region
-    int64_t increment;  // of the loop under way
-    uint64_t single_address;  // of the last single construct with copyprivate
+    uint64_t frame;           // as g_omp_code_frame
+    uint64_t address;         // address for a tail call at the end of the code
+    uint64_t* task;           // the task's mark; null in a region
+    int64_t increment;        // increment of the current loop
+    uint64_t single_address;  // the last single construct with copyprivate
     OmpConstruct loop;
     bool in_loop;
-    bool in_single;     // this thread executes the last one, whose end is not told
-    bool after_single;  // and since then nothing came that ends it
+    bool in_single;     // this thread executes a single, whose end is not reported
+    bool after_single;  // no later event has ended that single
 };
 extern constinit thread_local GompCode t_gomp __attribute__((visibility("hidden")));
 
-// The runtime that the code at `return_address` reaches with that entry point.
+// The runtime that code at `return_address` reaches with that entry point.
 extern std::atomic<GompRuntime*> g_gomp_runtime __attribute__((visibility("hidden")));
 DWELL_COLD GompRuntime* find_gomp_runtime(uint64_t return_address, GompEntry entry);
 DWELL_COLD void* find_gomp_next(GompRuntime* runtime, GompEntry entry);
 
-// Code that the compiler outlined is called from functions that lie here: what it calls in place of
-// a return seems to be called by them.
+// Section of the functions that call outlined code: a tail call at the end of that code seems to
+// come from them.
 #define DWELL_GOMP_CODE __attribute__((section("dwell_gomp_code"), noinline))
 // NOLINTBEGIN(readability-identifier-naming): the linker's names
 extern "C" __attribute__((visibility("hidden"))) const char __start_dwell_gomp_code[];
@@ -120,11 +121,11 @@ inline bool is_end_of_code(uint64_t return_address) {
     return return_address - begin < end - begin;
 }
 
-// A call into the runtime.
+// A call of an entry point.
 struct GompCall {
     GompRuntime* runtime;
-    uint64_t address;    // of the program, for the adapter
-    const Frame* frame;  // null: not that of a call at `address`
+    uint64_t address;    // calling address in the program, for the adapter
+    const Frame* frame;  // null: does not belong to a call at `address`
     bool observed;
 };
 DWELL_BODY GompCall gomp_call(const Frame* frame, GompEntry entry,
@@ -148,30 +149,31 @@ DWELL_BODY Function gomp_next(const GompCall& call, GompEntry entry) {
     return reinterpret_cast<Function>(next);
 }
 
-// `call` and `next` of the exported function that this stands in.
+// Defines `call` and `next` of the exported function around it.
 #define DWELL_GOMP_CALL(name)                                     \
     const GompCall call = gomp_call(DWELL_FRAME(), kGomp_##name); \
     const auto next = gomp_next<decltype(&GOMP_##name)>(call, kGomp_##name)
 
-// gcc gives a call the line of what stands before, and the code that it outlined that of the
-// construct: the address that stands for the construct.
+// gcc gives a call the line of the statement before, and outlined code the line of the construct:
+// so the code's address stands for the construct.
 DWELL_BODY uint64_t address_of_code(void (*code)(void*)) {
     return reinterpret_cast<uint64_t>(code) + 1;
 }
 
-// What a thread of such a program is about to ask libomp for, which tells of less (ompt.cpp).
+// A thread's next request to libomp, which reports less about calls of gcc's entry points
+// (ompt.cpp).
 struct GompRequest {
-    uint64_t region;    // address_of_code() of the region that it forks, or 0
-    uint64_t task;      // the same of a task
-    uint64_t taskloop;  // of the last taskloop, whose tasks libomp calls from its own code
-    uint64_t loop;      // place of a loop or of sections, for which libomp may name another one
-    uint64_t behind;    // the worksharing construct that the next barrier lies behind, or 0
-    bool single;        // a single construct, whose end is not told
-    bool barrier;       // a barrier, of which libomp does not tell whether it was asked for
+    uint64_t region;    // address_of_code() of the region to fork, or 0
+    uint64_t task;      // likewise for a task
+    uint64_t taskloop;  // likewise for the last taskloop, whose tasks libomp calls itself
+    uint64_t loop;      // address of a loop or sections, for which libomp may report another one
+    uint64_t behind;    // worksharing construct before the next barrier, or 0
+    bool single;        // a single construct, whose end is not reported
+    bool barrier;       // an explicit barrier; libomp does not distinguish these
 };
 extern constinit thread_local GompRequest t_gomp_request __attribute__((visibility("hidden")));
 
-// What may not stand in a single construct ends it: of gcc's only the beginning is told.
+// Ends a single construct at an event that it cannot contain: gcc only reports its beginning.
 DWELL_BODY void end_gomp_single() {
     t_gomp.after_single = false;
     if (!t_gomp.in_single) return;
@@ -179,8 +181,8 @@ DWELL_BODY void end_gomp_single() {
     omp_end(OmpConstruct::kSingle);
 }
 
-// At the end of a worksharing construct: true where libomp is to tell of the barrier, which it
-// calls from its own code as it does the last one of a region.
+// At the end of a worksharing construct: true where libomp will report the barrier, which it calls
+// from its own code, as it calls the last barrier of a region.
 DWELL_BODY bool passes_end(const GompCall& call, uint64_t address) {
     if (!call.observed) t_gomp_request.behind = address;
     return !call.observed;
@@ -198,7 +200,7 @@ DWELL_BODY auto at_gomp_barrier(OmpConstruct construct, uint64_t address, Next n
     }
 }
 
-// Modules are unloaded: addresses of callers may be others' from now on.
+// Modules were unloaded: callers' addresses may belong to other modules.
 void forget_gomp_callers();
 
 }  // namespace dwell

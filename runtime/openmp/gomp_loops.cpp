@@ -1,5 +1,5 @@
-// See gomp.h. Worksharing: loops of the schedules that the runtime deals out, and sections. Static
-// loops are dealt out by the program's own code; of them nothing is seen but the barrier behind.
+// Worksharing of libgomp: loops whose chunks the runtime deals out, and sections. Static loops are
+// divided by the program's own code; only their barrier is seen.
 #include "runtime/openmp/gomp.h"
 #include "runtime/openmp/omp_calibration.h"
 
@@ -7,8 +7,8 @@ namespace dwell {
 
 namespace {
 
-// Both ends as the runtime gives them, the second one not included.
-DWELL_BODY void tell_chunk(uint64_t begin, uint64_t end) {
+// Bounds as given by the runtime, the end not included.
+DWELL_BODY void report_chunk(uint64_t begin, uint64_t end) {
     if (!t_gomp.in_loop) return;
     const OmpCosts& more = g_process.gomp_more;
     const auto increment = static_cast<uint64_t>(t_gomp.increment);
@@ -21,7 +21,7 @@ DWELL_BODY void tell_chunk(uint64_t begin, uint64_t end) {
     }
 }
 
-// libomp keeps a call's place until it tells of something, which may be another call.
+// libomp keeps the address of a call until its next event, which may belong to another call.
 DWELL_BODY bool passes_worksharing(const GompCall& call) {
     if (!call.observed) t_gomp_request.loop = call.address;
     return !call.observed;
@@ -38,7 +38,7 @@ DWELL_BODY bool begin_loop(const GompCall& call, OmpConstruct construct, Number 
     omp_loop_begin(construct, call.address, 0);
     const bool some = next();
     if (some && begin != nullptr)
-        tell_chunk(static_cast<uint64_t>(*begin), static_cast<uint64_t>(*end));
+        report_chunk(static_cast<uint64_t>(*begin), static_cast<uint64_t>(*end));
     return some;
 }
 
@@ -47,7 +47,7 @@ DWELL_BODY bool next_chunk(const GompCall& call, bool (*next)(Number*, Number*),
                            Number* end) {
     if (!call.observed) return next(begin, end);
     const bool some = next(begin, end);
-    if (some) tell_chunk(uint64_t(*begin), uint64_t(*end));
+    if (some) report_chunk(uint64_t(*begin), uint64_t(*end));
     return some;
 }
 
@@ -57,7 +57,7 @@ DWELL_BODY void end_loop() {
     omp_end(t_gomp.loop);
 }
 
-// What GOMP_loop_start() is told of a schedule (gomp-constants.h, enum gomp_schedule_type).
+// The schedule argument of GOMP_loop_start() (gomp-constants.h, enum gomp_schedule_type).
 constexpr OmpConstruct construct_of_schedule(long schedule) {
     constexpr long kKind = 7;
     switch (schedule & kKind) {
@@ -81,9 +81,9 @@ __attribute__((noinline)) bool one_chunk(long* begin, long* end) {
     return true;
 }
 
-// As a function that the program calls, of a runtime that only `serves` here.
-__attribute__((noinline)) bool one_chunk_told(const std::atomic<GompRuntime*>& serves, long* begin,
-                                              long* end) {
+// A loop function as called by the program, for a runtime that only `serves` the calibration.
+__attribute__((noinline)) bool one_chunk_reported(const std::atomic<GompRuntime*>& serves,
+                                                  long* begin, long* end) {
     const GompCall call = gomp_call(DWELL_FRAME(), kGomp_loop_dynamic_next, serves);
     return next_chunk(call, gomp_next<NextChunk>(call, kGomp_loop_dynamic_next), begin, end);
 }
@@ -103,11 +103,11 @@ void calibrate_gomp_loops(Thread* thread, Node* node) {
     long end = 0;
     omp_loop_begin(OmpConstruct::kDynamicLoop, kCalibrated, 0);
     const uint64_t bare = least_ticks(thread, node, [&] { one_chunk(&begin, &end); }).all;
-    const uint64_t told =
-        least_ticks(thread, node, [&] { one_chunk_told(serves, &begin, &end); }).all;
+    const uint64_t reported =
+        least_ticks(thread, node, [&] { one_chunk_reported(serves, &begin, &end); }).all;
     omp_end(OmpConstruct::kDynamicLoop);
     t_gomp = around;
-    g_process.gomp_more.chunk = beyond(told, bare + g_process.omp.chunk);
+    g_process.gomp_more.chunk = beyond(reported, bare + g_process.omp.chunk);
 }
 
 }  // namespace dwell
@@ -167,7 +167,7 @@ RUNTIME_LOOP(nonmonotonic_runtime)
 RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 RUNTIME_LOOP(ordered_runtime)
 
-// The schedule is an argument; the places for the first chunk may be missing.
+// The schedule is an argument; the pointers for the first chunk may be null.
 #define GENERAL_LOOP(name)                                                                        \
     DWELL_EXPORT bool GOMP_loop_##name(long first, long last, long increment, long schedule,      \
                                        long chunk, long* begin, long* end, uintptr_t* reductions, \

@@ -1,17 +1,20 @@
-// See gomp.h. Explicit tasks: the runtime is given a function of dwell's and data that hold what
-// that needs (a head) before the program's own. How the runtime handles data (gcc's libgomp,
-// task.c) decides what they must look like:
+// Explicit tasks of libgomp: the runtime gets a function of dwell's, and data that begin with a
+// head for it, followed by the program's own data. Their layout follows from how the runtime
+// handles data (gcc's libgomp, task.c):
 //
-// * A task that is executed at once gets the data as they were given, or, where there is a function
-//   that copies them, a copy on the stack. The head knows its own address: where it was not copied
-//   the program's code gets its own data, untouched.
-// * A task that is executed later gets a copy, made by that function, or else by memcpy(): then the
-//   program's data must lie behind the head. Whether there is such a function says also what a
-//   canceled task does, so none is given where the program has none.
-// * A task that can be fulfilled from elsewhere (detach) has its event written into the first word
-//   of the data. Such tasks, and such with more data than fit on a stack twice, are created in
-//   sight and executed out of sight.
-// * Tasks of taskloop get their bounds in the first two words of the data, and find their
+// * A task that is executed at once gets the original data or, where there is a copy function, a
+// copy on the stack. The head
+//   stores its own address: where it was not copied, the program's code gets its own data,
+//   untouched.
+// * A task that is executed later gets a copy, made by that function or by memcpy(): in the latter
+// case the program's data must
+//   lie behind the head. The presence of a copy function also affects cancelled tasks, so none is
+//   passed where the program has none.
+// * A task that can be fulfilled from elsewhere (detach) gets its event in the first word of the
+// data. Such tasks, and tasks with
+//   more data than fit on a stack twice, are recorded at creation but not at execution.
+// * Tasks of a taskloop get their bounds in the first two words of the data, and find their
+// reductions by the third.
 //   reductions by the third.
 #include <alloca.h>
 #include <string.h>
@@ -24,16 +27,16 @@ namespace dwell {
 namespace {
 
 struct TaskHead {
-    void* first[3];  // what the runtime knows of taskloop's data
+    void* first[3];  // words of a taskloop's data that the runtime uses
     const TaskHead* self;
     void (*code)(void*);
     void (*copy)(void*, void*);
-    void* data;     // the program's own
-    size_t offset;  // of its copy from here
+    void* data;     // the program's data
+    size_t offset;  // offset of their copy from here
     const GompRuntime* runtime;
-    uint64_t mark;     // omp_adapter.h; 0: a task of taskloop, whose number is not known before
-    uint64_t address;  // where that is
-    size_t known;      // bytes of `first` that are the program's
+    uint64_t mark;     // omp_adapter.h; 0: a task of a taskloop, whose number is unknown
+    uint64_t address;  // address of the taskloop
+    size_t known;      // bytes of `first` that belong to the program
 };
 
 constexpr size_t kMostData = 32768;
@@ -68,7 +71,7 @@ DWELL_GOMP_CODE void run_task(void* of) {
     omp_task_switch(prior, false, &mark);
     t_gomp = {.runtime = head->runtime,
               .frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
-              .address = address_of_code(head->code) + 1,  // not the task's own
+              .address = address_of_code(head->code) + 1,  // differs from the task's own
               .task = &mark,
               .increment = 1,
               .single_address = 0,
@@ -81,8 +84,8 @@ DWELL_GOMP_CODE void run_task(void* of) {
     omp_task_switch(&mark, true, prior, g_process.gomp_more);
 }
 
-// Gives `make` the head and, behind it, what the runtime may copy with it. Not inlined: who
-// allocates on the stack makes no tail calls.
+// Calls `make` with the head and, behind it, data for the runtime to copy. Not inlined, because a
+// function with alloca() makes no tail calls.
 template <typename Make>
 __attribute__((noinline)) void with_data(TaskHead* head, bool copied, size_t bytes, size_t align,
                                          Make make) {
@@ -103,7 +106,7 @@ __attribute__((noinline)) void with_data(TaskHead* head, bool copied, size_t byt
 using NewTask = void (*)(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned,
                          void**, int, void*);
 
-// `call` is observed.
+// For an observed call.
 DWELL_BODY void make_task(const GompCall& call, NewTask next, void (*code)(void*), void* data,
                           void (*copy)(void*, void*), long bytes, long align, bool deferred,
                           unsigned flags, void** depend, int priority, void* detach) {
@@ -122,13 +125,14 @@ DWELL_BODY void make_task(const GompCall& call, NewTask next, void (*code)(void*
     });
 }
 
-// A runtime that executes a task at once.
+// A stand-in for a runtime that executes a task at once.
 __attribute__((noinline)) void at_once(void (*code)(void*), void* data, void (*)(void*, void*),
                                        long, long, bool, unsigned, void**, int, void*) {
     code(data);
 }
 __attribute__((noinline)) void do_nothing(void*) { asm volatile("" ::: "memory"); }
-__attribute__((noinline)) void at_once_told(const std::atomic<GompRuntime*>& serves, void* data) {
+__attribute__((noinline)) void at_once_reported(const std::atomic<GompRuntime*>& serves,
+                                                void* data) {
     const GompCall call = gomp_call(DWELL_FRAME(), kGomp_task, serves);
     make_task(call, gomp_next<NewTask>(call, kGomp_task), do_nothing, data, nullptr, sizeof(void*),
               sizeof(void*), true, 0, nullptr, 0, nullptr);
@@ -150,12 +154,12 @@ void calibrate_gomp_tasks(Thread* thread, Node* node) {
         least_ticks(thread, node, [&] {
             at_once(do_nothing, &data, nullptr, 0, 0, true, 0, nullptr, 0, nullptr);
         }).all;
-    const StepTicks told = least_ticks(thread, node, [&] { at_once_told(serves, &data); });
+    const StepTicks reported = least_ticks(thread, node, [&] { at_once_reported(serves, &data); });
     t_gomp = around;
     const OmpCosts& known = g_process.omp;
-    const uint64_t all = beyond(told.all, bare + known.pair + known.created);
-    g_process.gomp_more.task_inner = told.inner;
-    g_process.gomp_more.task = beyond(all, known.task + known.task_inner + told.inner);
+    const uint64_t all = beyond(reported.all, bare + known.pair + known.created);
+    g_process.gomp_more.task_inner = reported.inner;
+    g_process.gomp_more.task = beyond(all, known.task + known.task_inner + reported.inner);
 }
 
 }  // namespace dwell
@@ -165,8 +169,8 @@ using namespace dwell;
 extern "C" {
 
 // NOLINTBEGIN(readability-identifier-naming): libgomp's names (libgomp_g.h)
-// What older compilers do not give is passed on as it is found: the runtime looks at it only where
-// the flags say that it is there.
+// Arguments that older compilers do not pass are passed on undefined: the runtime uses them only
+// where the flags say so.
 DWELL_EXPORT void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*, void*), long bytes,
                             long align, bool deferred, unsigned flags, void** depend, int priority,
                             void* detach) {

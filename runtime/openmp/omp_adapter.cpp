@@ -1,12 +1,12 @@
-// See omp_adapter.h. Regions and barriers; loops are in omp_loops.cpp, tasks in omp_tasks.cpp.
+// Regions and barriers; loops: omp_loops.cpp, tasks: omp_tasks.cpp.
 //
-// The clock of a team. A thread that begins to execute a region has lost what the thread that
-// forked it had, whatever it lost before; at a barrier the collective rule of DESIGN 4 holds. So
-// what one thread loses that the others wait for is taken out of all.
+// The virtual clock of a team: a thread that begins to execute a region takes over the forking
+// thread's overhead and drops its own; at a barrier the collective rule of DESIGN 4 holds. So
+// overhead of one thread that the others wait for is removed from all.
 //
-// The OpenMP runtime tells that a thread left the last barrier of a region only when there is work
-// for it again, or at its end. Its region ended when the last thread came; from then on it is idle.
-// A thread that waits so is parked: its entries may be closed by whoever ends the observation.
+// The OpenMP runtime reports that a thread left the last barrier of a region only when there is new
+// work, or at the thread's end. Its region ended when the last thread arrived; from then on the
+// thread is idle and parked: the thread that ends the observation may close its entries.
 #include "runtime/openmp/omp_adapter.h"
 
 #include <errno.h>
@@ -20,14 +20,14 @@
 
 namespace dwell {
 
-bool g_omp_tells_chunks = false;
+bool g_omp_reports_chunks = false;
 
 namespace {
 
-// From now on the thread's virtual time at the real time `now` is `virt`. What it takes over counts
-// as slow work, so that it is no computation, as far as it can be of the time since the last call:
-// that one would give back what is more. What it loses again first comes from slow work, and then
-// from older intrusion: so much more virtual time than real lies behind that call.
+// Sets the thread's virtual time at the real time `now` to `virt`. Overhead taken over counts as
+// slow work, as far as the time since the last call allows, so that it is no computation; the next
+// call would give back more than that. A reduction is taken first from slow work, then from older
+// overhead: then more virtual than real time has passed since that call.
 void set_virtual(Thread* thread, uint64_t now, uint64_t virt) {
     const uint64_t before = virtual_ticks(thread, now);
     if (before >= virt) {
@@ -43,11 +43,11 @@ void set_virtual(Thread* thread, uint64_t now, uint64_t virt) {
     thread->slow_overhead -= of_slow;
     const uint64_t of_older = earlier(less - of_slow, thread->record->intrusion_ticks);
     thread->record->intrusion_ticks -= of_older;
-    thread->booked_ticks -= of_older;
+    thread->separate_ticks -= of_older;
 }
 
-// The parallel region's node in the tree of a thread that did not fork it: under copies of what it
-// lies under there.
+// Copies the parallel region's node, with its ancestors, into the tree of a thread that did not
+// fork it.
 CellIndex copy_node(Thread* thread, CellIndex from) {
     const Node* const node = cell_at<Node>(from);
     if (node->parent == 0) return thread->record->root;
@@ -85,7 +85,7 @@ DWELL_COLD CellIndex make_copy(OmpStep* step, const OmpTeam* team, uint64_t row)
 }
 
 CellIndex copied_region(OmpStep* step, const OmpTeam* team) {
-    // No construct has this number, and no program an address like that.
+    // Unique key: neither a construct with this number nor such an address exists.
     const uint64_t row = kRowOmp | uint64_t{kOmpConstructs} << kRowCallShift | team->node;
     Thread* const thread = step->thread;
     const CellIndex root = thread->record->root;
@@ -95,8 +95,8 @@ CellIndex copied_region(OmpStep* step, const OmpTeam* team) {
     return make_copy(step, team, row);
 }
 
-// The node of a region: along the call path, where that can be told. One that is on the path
-// already stands for itself (DESIGN 3: recursion folds).
+// The node of a region, along the call path where known. A region already on the path reuses its
+// node (DESIGN 3: recursion collapses).
 CellIndex forked_node(OmpStep* step, uint64_t row, OmpConstruct construct, const Frame* frame,
                       bool of_code) {
     Thread* const thread = step->thread;
@@ -115,19 +115,20 @@ CellIndex forked_node(OmpStep* step, uint64_t row, OmpConstruct construct, const
         start_serial_sampling(thread);
         node = find_path(thread, frame, number, probe_frame, kMpiForm).node;
         thread->in_tool.begin();
-        if (step->slow) thread->slow_overhead = slow_before;  // it is in the step's
+        if (step->slow) thread->slow_overhead = slow_before;  // already part of the step's overhead
     }
     return of_code && node != 0 ? omp_node(step, node, row) : node;
 }
 
-// No entry is open while a thread is idle: when that ends is told with the region that begins then.
+// No entry is open while a thread is idle; the end of idle time is known when the next region
+// begins.
 void begin_idle(Thread* thread, uint64_t virt) {
-    if (thread->on.top != thread->on.base) return;  // something of the thread's own is open
+    if (thread->on.top != thread->on.base) return;  // the thread has open entries of its own
     thread->omp.is_idle = true;
     thread->omp.idle_since = virt;
 }
 
-// Returns how long that took.
+// Ends idle time and returns its length.
 uint64_t end_idle(Thread* thread, uint64_t virt) {
     OmpThread& omp = thread->omp;
     if (!omp.is_idle) return 0;
@@ -144,27 +145,27 @@ uint64_t end_idle(Thread* thread, uint64_t virt) {
     node->min_ticks = earlier(node->min_ticks, ticks);
     node->max_ticks = later(node->max_ticks, ticks);
     omp_part(omp.idle)->wait_ticks += ticks;
-    thread->booked_ticks += ticks;
+    thread->separate_ticks += ticks;
     return ticks;
 }
 
-// The innermost entry is that of a region which the thread did not fork; it has left it.
+// Closes the innermost entry, a region that the thread did not fork and has left.
 void close_region(Thread* thread, OmpLevel* level, uint64_t virt) {
     const CellIndex region = thread->on.top->node;
-    const bool booked = is_booked(thread->on.top);
+    const bool recorded = has_node(thread->on.top);
     const uint64_t ticks = close_omp(thread, virt);
-    if (booked) add_to_copies(thread, region, ticks);
+    if (recorded) add_to_copies(thread, region, ticks);
     level->entry = 0;
     begin_idle(thread, virt);
 }
 
-// The thread has come to the last barrier of its region long ago, and everything in the region
-// ended when the last of the team came.
+// Ends a region whose last barrier the thread has reached before: everything in it ended when the
+// last thread of the team arrived.
 void finish_region(Thread* thread, OmpLevel* level) {
     const bool at_last = level->at_last;
     level->at_last = false;
     if (!at_last || level->entry == 0) return;
-    level->team->arrivals[kLastBarrier].fetch();  // it will be written, too
+    level->team->arrivals[kLastBarrier].fetch();  // also written below
     fetch_other_team(level->team);
     const DualTime last = level->team->arrivals[kLastBarrier].latest();
     const uint64_t met = later(level->came_real, last.real);
@@ -173,41 +174,42 @@ void finish_region(Thread* thread, OmpLevel* level) {
     while (thread->on.top > thread->on.base + level->entry) {
         const ProbeEntry entry = *thread->on.top;
         const uint64_t ticks = close_omp(thread, virt);
-        if (is_row_of(entry.row, OmpConstruct::kImplicitBarrier) && is_booked(&entry))
+        if (is_row_of(entry.row, OmpConstruct::kImplicitBarrier) && has_node(&entry))
             omp_part(entry.node)->wait_ticks += ticks;
     }
     close_region(thread, level, virt);
 }
 
-// The thread that forked the region begins to execute it. Without a team it may also be the first
-// one of a team of a league.
+// The forking thread begins to execute its region. Without a team it may also be the first thread
+// of a team in a league.
 void begin_as_first(OmpStep* step, OmpLevel* level) {
     Thread* const thread = step->thread;
     const ProbeEntry* const top = thread->on.top;
     if (!is_region_row(top->row)) return;
     level->entry = static_cast<uint32_t>(top - thread->on.base);
-    if (level->team == nullptr || !is_booked(top)) return;
+    if (level->team == nullptr || !has_node(top)) return;
     omp_part(top->node)->overhead_ticks += beyond(now_virtual(*step), top->entry_virtual);
 }
 
 DWELL_COLD void read_before_region(OmpStep* step) {
     const uint64_t slow_before = step->thread->slow_overhead;
     read_processor_time(step->thread);
-    if (step->slow) step->thread->slow_overhead = slow_before;  // it is in the step's
+    if (step->slow)
+        step->thread->slow_overhead = slow_before;  // already part of the step's overhead
 }
 
 void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     Thread* const thread = step->thread;
     const uint64_t since = unpaused(thread, step->now) - team->fork.real;
-    const uint64_t booked = thread->booked_ticks;
+    const uint64_t separate = thread->separate_ticks;
     set_virtual(thread, step->now, team->fork.virt + since);
-    // What the thread that had this record before lost is not given back to a new one.
-    if (!thread->omp.is_idle) thread->booked_ticks = booked;
+    // Overhead of the thread that used this record before is not refunded to a new one.
+    if (!thread->omp.is_idle) thread->separate_ticks = separate;
     if (step->slow) put_back_metrics(thread, now_virtual(*step));
     const uint64_t virt = now_virtual(*step);
     const uint64_t idle = end_idle(thread, virt);
-    thread->span_begin = 0;  // it is the runtime's, not the program's
-    // Whether an idle thread sleeps or polls is up to the runtime.
+    thread->span_begin = 0;  // the thread belongs to the runtime, not to the program
+    // The runtime decides whether an idle thread sleeps or polls.
     if (idle >= g_long_part_ticks) [[unlikely]]
         read_before_region(step);
     const CellIndex node = step->records ? copied_region(step, team) : 0;
@@ -216,7 +218,8 @@ void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     if (entry != nullptr) level->entry = static_cast<uint32_t>(entry - thread->on.base);
 }
 
-// One that is not the first leaves its region; when that is told only now, it ended before.
+// A thread other than the first leaves its region; when this is reported late, the region ended
+// before.
 void end_as_other(OmpStep* step, OmpLevel* level) {
     Thread* const thread = step->thread;
     finish_region(thread, level);
@@ -257,15 +260,15 @@ DWELL_BODY OmpTeam* fork_region(OmpStep step, uint64_t address, const Frame* fra
     const ProbeEntry* const entry =
         may_recurse ? push_elsewhere(&step, node, row) : push_omp(&step, node, row);
     if (entry == nullptr) thread->omp.unopened += 1;
-    const bool booked = entry != nullptr && node != 0;
+    const bool recorded = entry != nullptr && node != 0;
     if (node != 0) omp_part(node)->created += 1;
-    OmpTeam* team = booked ? take_team(thread) : nullptr;
+    OmpTeam* team = recorded ? take_team(thread) : nullptr;
     if (team != nullptr) {
         team->address = address;
         team->construct = construct;
         team->call = call;
         team->node = node;
-        team->fork = goes_on_at(step, entry->entry_virtual);
+        team->fork = resumes_at(step, entry->entry_virtual);
     }
     end_step(&step);
     return team;
@@ -290,9 +293,9 @@ void omp_join(OmpTeam* team, OmpConstruct construct) {
     if (begin_step(&step, DWELL_OMP_FRAME(), false)) {
         Thread* const thread = step.thread;
         const ProbeEntry* const top = thread->on.top;
-        const bool forked = top_is(thread, construct) && is_booked(top);
+        const bool forked = top_is(thread, construct) && has_node(top);
         if (team == nullptr && forked) team = forked_team(thread, top->node);
-        // A region that has a team has an entry.
+        // A region with a team has an entry.
         if (team != nullptr && forked) {
             const uint64_t met = team->end_real();
             const uint64_t now = unpaused(thread, step.now);
@@ -315,7 +318,7 @@ void omp_moved(uint64_t to_device, uint64_t from_device) {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
     const ProbeEntry* const top = step.thread->on.top;
-    if (is_target_row(top->row) && is_booked(top)) {
+    if (is_target_row(top->row) && has_node(top)) {
         OmpPart* const part = omp_part(top->node);
         part->to_device += to_device;
         part->from_device += from_device;
@@ -411,7 +414,7 @@ void omp_leave_region() {
     if (t_thread != nullptr) t_thread->omp.is_leaving = true;
 }
 
-void omp_make_up() {
+void omp_record_pending_ends() {
     if (t_thread == nullptr || !t_thread->omp.is_leaving) return;
     t_thread->omp.is_leaving = false;
     omp_barrier_end();
@@ -457,22 +460,22 @@ void omp_barrier_begin(OmpConstruct construct, uint64_t address, bool at_end) {
     const ProbeEntry* const entry =
         open_omp(&step, omp_row(construct, last ? team->address : address));
     uint64_t before = 0;
-    const bool told = team != nullptr && entry != nullptr && is_booked(entry);
-    if (told) {
+    const bool reported = team != nullptr && entry != nullptr && has_node(entry);
+    if (reported) {
         level->slot = slot;
         level->passed += last ? 0 : 1;
-        const DualTime came = goes_on_at(step, entry->entry_virtual);
+        const DualTime came = resumes_at(step, entry->entry_virtual);
         level->came_real = came.real;
         level->came_virtual = came.virt;
         level->at_last = last;
-        before = team->arrivals[slot].tell(came);
+        before = team->arrivals[slot].arrive(came);
     }
-    const bool rests = told && last && level->index != 0;
+    const bool rests = reported && last && level->index != 0;
     if (rests) {
         rest(&step, entry->entry_virtual);
         const uint64_t took = entry->entry_virtual - team->fork.virt;
         if (took >= g_long_part_ticks) [[unlikely]] {
-            // At a barrier before this one others may have waited for all of it.
+            // Others may have waited for all of this time at an earlier barrier.
             const bool is_first = before < team->fork.real;
             const uint64_t late = level->passed != 0 ? took
                                   : is_first         ? 0
@@ -496,7 +499,7 @@ void omp_barrier_end() {
         end_step(&step);
         return;
     }
-    if (ends_unopened(thread)) [[unlikely]] {
+    if (end_unopened(thread)) [[unlikely]] {
         end_step(&step);
         return;
     }
@@ -507,7 +510,7 @@ void omp_barrier_end() {
         if (!close_construct(&step, OmpConstruct::kImplicitBarrier)) {
             close_construct(&step, OmpConstruct::kBarrier);
         }
-    } else if (level == nullptr || level->team == nullptr || !is_booked(top)) {
+    } else if (level == nullptr || level->team == nullptr || !has_node(top)) {
         close_omp(thread, now_virtual(step));
     } else {
         const CellIndex node = top->node;
@@ -516,7 +519,7 @@ void omp_barrier_end() {
                                                 level->team->arrivals[level->slot].latest());
         set_virtual(thread, step.now, ending.virt);
         const uint64_t ticks = close_omp(thread, ending.virt);
-        // Where there are tasks all wait until these are done.
+        // With tasks, all threads wait until these are done.
         const bool for_tasks = level->team->has_tasks.load(std::memory_order_relaxed);
         add_omp_wait(thread, node, for_tasks ? ticks : earlier(ticks, ending.sync));
         level->at_last = false;
@@ -524,13 +527,13 @@ void omp_barrier_end() {
     end_step(&step);
 }
 
-void omp_barrier_taken_back() {
+void omp_barrier_withdrawn() {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false, false)) return;
     Thread* const thread = step.thread;
     const ProbeEntry* const top = thread->on.top;
-    if (!ends_unopened(thread) && top_is(thread, OmpConstruct::kImplicitBarrier)) {
-        const CellIndex node = is_booked(top) ? top->node : 0;
+    if (!end_unopened(thread) && top_is(thread, OmpConstruct::kImplicitBarrier)) {
+        const CellIndex node = has_node(top) ? top->node : 0;
         close_omp(thread, 0);
         OmpLevel* const level = collective_level(thread);
         if (node != 0) cell_at<Node>(node)->count -= 1;
@@ -544,7 +547,7 @@ void omp_wait_end(OmpConstruct construct) {
     if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return;
     Thread* const thread = step.thread;
     const ProbeEntry* const top = thread->on.top;
-    if (!has_unopened(thread) && top_is(thread, construct) && is_booked(top)) {
+    if (!has_unopened(thread) && top_is(thread, construct) && has_node(top)) {
         const CellIndex node = top->node;
         add_omp_wait(thread, node, close_omp(thread, now_virtual(step)));
     } else {
@@ -553,7 +556,7 @@ void omp_wait_end(OmpConstruct construct) {
     end_step(&step);
 }
 
-void omp_got(OmpConstruct construct, bool held) {
+void omp_acquired(OmpConstruct construct, bool held) {
     if (!held) {
         omp_wait_end(construct);
         return;
@@ -562,20 +565,20 @@ void omp_got(OmpConstruct construct, bool held) {
     if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return;
     const ProbeEntry* const top = step.thread->on.top;
     const bool is_open = !has_unopened(step.thread) && top_is(step.thread, construct);
-    if (is_open && is_booked(top) && (top->flags & kEntryUntimed) == 0) {
+    if (is_open && has_node(top) && (top->flags & kEntryUntimed) == 0) {
         const uint64_t since = top->entry_virtual + g_process.omp.inner;
         add_omp_wait(step.thread, top->node, beyond(now_virtual(step), since));
     }
-    lose(step, g_process.omp.got);
+    lose(step, g_process.omp.acquired);
     end_step(&step);
 }
 
 namespace {
 
-// Closes what the thread has open if it is parked: false where it is not.
+// Closes the open entries of a parked thread; false: it is not parked.
 bool close_parked(Thread* thread) {
     if (thread->omp.parked.exchange(0, std::memory_order_acquire) == 0) return false;
-    if (thread->epoch != g_live->epoch) take_notice(thread);
+    if (thread->epoch != g_live->epoch) apply_changes(thread);
     OmpLevel* const level = omp_level(thread);
     if (level != nullptr) finish_region(thread, level);
     return true;
@@ -591,19 +594,19 @@ void start_omp_of(Thread* thread) {
     OmpThread* const omp = &thread->omp;
     omp->depth = omp->unopened = 0;
     omp->has_parked = omp->is_leaving = false;
-    omp->wanted_row = 0;
+    omp->requested_row = 0;
 }
 
 void reset_omp_of(Thread* thread, uint64_t since) {
     thread->omp.idle_since = since;
-    thread->omp.wanted_row = 0;
+    thread->omp.requested_row = 0;
 }
 
 void end_omp(uint64_t now) {
     const Thread* const own = t_thread;
     for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
         if (!close_parked(thread) || !thread->omp.is_idle) continue;
-        // As at a fork: what the thread that it waited for has lost delayed nobody.
+        // As at a fork: overhead of the thread that it waited for delayed nobody.
         if (own != nullptr) set_virtual(thread, now, virtual_ticks(own, now));
         end_idle(thread, virtual_ticks(thread, now));
     }

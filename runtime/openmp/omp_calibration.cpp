@@ -1,6 +1,6 @@
-// What the adapter takes for each event of OpenMP, measured before the first one (DESIGN 4, local
-// rule). What threads take that did not fork a region, at its beginning and end, is not: the others
-// wait for none of that, and it is small beside the waking of a thread.
+// Measures the adapter's cost for each OpenMP event, before the first one (DESIGN 4, local rule).
+// The cost of threads that did not fork a region, at its beginning and end, is not measured: no
+// other thread waits for it, and it is small beside waking a thread.
 #include "runtime/openmp/omp_calibration.h"
 
 #include "runtime/calls/scratch_thread.h"
@@ -26,13 +26,13 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
     costs.inner = pair.inner;
     const uint64_t got = ticks([] {
                              omp_begin(kOne, kCalibrated);
-                             omp_got(kOne, true);
+                             omp_acquired(kOne, true);
                              omp_end(kOne);
                          }).all;
-    const uint64_t wanted = ticks([] { omp_lock_wanted(OmpConstruct::kLock, kCalibrated); }).all;
+    const uint64_t wanted = ticks([] { omp_lock_requested(OmpConstruct::kLock, kCalibrated); }).all;
     const StepTicks lock = ticks([] {
-        omp_lock_wanted(OmpConstruct::kLock, kCalibrated);
-        omp_lock_got(OmpConstruct::kLock);
+        omp_lock_requested(OmpConstruct::kLock, kCalibrated);
+        omp_lock_acquired(OmpConstruct::kLock);
     });
     omp_loop_begin(OmpConstruct::kDynamicLoop, kCalibrated, 0);
     const uint64_t chunk = ticks([] { omp_chunk(1); }).all;
@@ -44,7 +44,7 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
         omp_task_switch(&none, false, &mark);
         omp_task_switch(&mark, true, &none);
     });
-    // The last barrier lies in the region.
+    // The last barrier lies inside the region.
     const uint64_t row = omp_row(OmpConstruct::kImplicitBarrier, kCalibrated);
     const CellIndex region = index_of(node);
     thread->known_children[known_child_slot(row, 0, region)] = {
@@ -57,8 +57,8 @@ void calibrate_omp(Thread* thread, Node* node, Node* other) {
         omp_implicit_end();
         omp_join(team);
     });
-    costs.got = beyond(got, pair.all);
-    costs.lock_wanted = wanted;
+    costs.acquired = beyond(got, pair.all);
+    costs.lock_requested = wanted;
     costs.lock = beyond(lock.all, wanted);
     costs.lock_inner = lock.inner;
     costs.chunk = chunk;

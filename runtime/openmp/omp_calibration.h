@@ -1,4 +1,4 @@
-// What the parts of the calibration of OpenMP share, and what they work on: records of no one.
+// Shared parts of the calibration of OpenMP, on scratch records.
 #ifndef DWELL_RUNTIME_OPENMP_OMP_CALIBRATION_H_
 #define DWELL_RUNTIME_OPENMP_OMP_CALIBRATION_H_
 
@@ -7,30 +7,31 @@
 
 namespace dwell {
 
-constexpr uint64_t kCalibrated = 1;  // the address of all constructs
+constexpr uint64_t kCalibrated = 1;  // address of all calibrated constructs
 
-// `row` leads from the thread's root to `node`.
+// Caches the child `node` of the thread's root for `row`.
 inline void know_calibrated(Thread* thread, uint64_t row, const Node* node) {
     const CellIndex root = thread->record->root;
     thread->known_children[known_child_slot(row, 0, root)] = {
         row, 0, root, index_of(node), 0, EnterKind::kChild};
 }
 
-// Measures g_process.omp and gomp_more, on the calling thread, which has records of no one: `node`
-// and `other` have their second line.
+// Measures g_process.omp and gomp_more on the calling thread, a scratch thread; `node` and `other`
+// have their second line.
 void calibrate_omp(Thread* thread, Node* node, Node* other);
-// The same on a scratch thread, in the place of the calling one.
+// Likewise on a scratch thread in place of the calling one.
 void calibrate_openmp();
 
-// OpenMP is observed from now on, and its events are calibrated, which takes some milliseconds that
-// programs without OpenMP are spared: now, or as the first events come where the calling thread has
-// no records or the process pauses. Once; some of the thread's slow work.
+// Called once, when OpenMP is observed: calibrates its events, which takes some milliseconds that
+// other programs are spared; now, or at the first events where the calling thread has no records or
+// the process is paused. Slow work of the thread.
 void begin_omp_calibration();
-// Whether it is still to be done, and doing it, where recording is on.
+// Whether the calibration is pending, and the calibration where recording is on.
 inline std::atomic<bool> g_omp_uncalibrated{false};
 void calibrate_omp_now(Thread* thread);
 
-// gomp_more, for the events that functions in libgomp's place tell, where there are any (gomp.h).
+// Measure gomp_more, for events reported by functions in libgomp's place, where these are built in
+// (gomp.h).
 __attribute__((weak)) void calibrate_gomp_loops(Thread* thread, Node* node);
 __attribute__((weak)) void calibrate_gomp_tasks(Thread* thread, Node* node);
 

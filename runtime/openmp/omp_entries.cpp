@@ -1,3 +1,4 @@
+// Steps of the OpenMP adapter and entries of its constructs.
 #include "runtime/openmp/omp_entries.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@ bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches) {
     if (attaches) {
         step->now = now_ticks();
         thread = probing_thread(frame);
-        // That it was attached is booked already.
+        // The cost of attaching is already recorded.
         if (thread != nullptr && thread->attached_ticks >= step->now) step->now = now_ticks();
     } else if (g_live->on != 0) {
         thread = entered_thread(frame);
@@ -26,10 +27,10 @@ bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches) {
     thread->in_tool.begin();
     const uint64_t resets = thread->resets;
     const bool settled = settle(thread, frame, step->now);
-    if (thread->resets != resets) step->now = now_ticks();  // what was lost before is forgotten
+    if (thread->resets != resets) step->now = now_ticks();  // earlier overhead was reset
     step->records = live_ticket() != 0;
     if (g_omp_uncalibrated.load(std::memory_order_relaxed)) calibrate_omp_now(thread);
-    step->now = booked_now(step->now);
+    step->now = recording_now(step->now);
     if (settled) return true;
     thread->record->probes_dropped += 1;
     end_slow_step(step);
@@ -38,7 +39,7 @@ bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches) {
 
 void end_slow_step(OmpStep* step) {
     Thread* const thread = step->thread;
-    // While recording is off no time is anyone's.
+    // While recording is off, time belongs to nobody.
     if (live_ticket() != 0) thread->slow_overhead += now_ticks() - step->now;
     thread->in_tool.end();
     errno = step->saved_errno;
@@ -59,8 +60,8 @@ CellIndex make_omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
     if (found.node == 0) {
         thread->record->probes_dropped += 1;
     } else {
-        thread->known_children[known_child_slot(row, 0, parent)] = {row,        0, parent,
-                                                                    found.node, 0, found.way};
+        thread->known_children[known_child_slot(row, 0, parent)] = {
+            row, 0, parent, found.node, 0, found.enter_kind};
     }
     errno = saved_errno;
     if (!step->slow) thread->slow_overhead += now_ticks() - start;
@@ -98,7 +99,7 @@ void add_extremes(Node* node, uint64_t ticks) {
     node->max_ticks = later(node->max_ticks, ticks);
 }
 
-// The time of an entry of a recursion, or that one holds; 0 where it is in another entry's.
+// Time of an entry that is or holds a recursion; 0 where it belongs to another entry.
 DWELL_COLD uint64_t record_otherwise(Thread* thread, const ProbeEntry* entry, uint64_t end) {
     Node* const node = cell_at<Node>(entry->node);
     resume_between(thread->on.base, thread->on.top, end, 0);
@@ -159,8 +160,8 @@ void add_to_copies(const Thread* thread, CellIndex node, uint64_t ticks) {
 
 uint64_t close_omp(Thread* thread, uint64_t end) {
     ProbeEntry* const top = thread->on.top;
-    if ((top->row & kRowUnbooked) != 0) [[unlikely]] {
-        pop_unbooked(thread);
+    if ((top->row & kRowWithoutNode) != 0) [[unlikely]] {
+        pop_without_node(thread);
         return 0;
     }
     Node* const node = cell_at<Node>(top->node);
@@ -185,7 +186,7 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
 
 bool close_construct(OmpStep* step, OmpConstruct construct) {
     Thread* const thread = step->thread;
-    if (ends_unopened(thread)) [[unlikely]]
+    if (end_unopened(thread)) [[unlikely]]
         return true;
     if (top_is(thread, construct)) [[likely]] {
         close_omp(thread, now_virtual(*step));

@@ -1,5 +1,5 @@
-// Entries of OpenMP's constructs on the stack of open nodes, for omp_adapter.cpp and omp_tasks.cpp:
-// a step of the adapter prepares the thread, works on its entries and ends (DESIGN 5.3).
+// Entries of OpenMP constructs on the stack of open nodes, for omp_adapter.cpp and omp_tasks.cpp.
+// Each step of the adapter prepares the thread, works on its entries and ends (DESIGN 5.3).
 #ifndef DWELL_RUNTIME_OPENMP_OMP_ENTRIES_H_
 #define DWELL_RUNTIME_OPENMP_OMP_ENTRIES_H_
 
@@ -11,28 +11,28 @@
 namespace dwell {
 
 inline OmpPart* omp_part(CellIndex node) { return cell_at<OmpPart>(cell_at<Node>(node)->part); }
-// The thread waited in a region, with the work that it has there.
+// Adds waiting of the thread in a region.
 inline void add_omp_wait(Thread* thread, CellIndex node, uint64_t ticks) {
     omp_part(node)->wait_ticks += ticks;
     thread->omp.waited_ticks += ticks;
 }
 
 // Between begin_step() and end_step() the thread's entries may be changed; probes of signal
-// handlers only count meanwhile.
+// handlers only count.
 struct OmpStep {
     Thread* thread;
-    uint64_t now;  // real ticks: when the step began; known where that was asked for, or slow
-    bool slow;     // its whole time is intrusion, or else that of a pair of blocks is
-    bool records;  // entries that are opened have nodes
+    uint64_t now;  // real ticks at the step's beginning; set where requested, or slow
+    bool slow;     // the step's whole time is overhead; else that of a pair of blocks
+    bool records;  // opened entries have nodes
     int saved_errno;
 };
 
-// Where the return address of the function stands that calls this.
+// Stack address of the return address of the calling function.
 #define DWELL_OMP_FRAME() \
     (reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + sizeof(uint64_t))
 
-// `attaches`: a thread that was never seen is from now on. `stamps`: the time is asked for, which
-// what only opens an entry does later.
+// `attaches`: attaches a new thread. `stamps`: takes the time; a step that only opens an entry does
+// so later.
 bool begin_slow_step(OmpStep* step, uint64_t frame, bool attaches);
 void end_slow_step(OmpStep* step);
 
@@ -55,14 +55,14 @@ __attribute__((always_inline)) inline void end_step(OmpStep* step) {
     }
 }
 
-// For a step that did not ask for the time at once.
+// Takes the time in a step that did not do so at its beginning.
 inline void stamp(OmpStep* step) {
     if (!step->slow) step->now = read_tsc();
 }
 
 inline uint64_t now_virtual(const OmpStep& step) { return virtual_ticks(step.thread, step.now); }
 
-// The node for `row` under `parent`; 0 when there is no room. A new one is slow.
+// The node for `row` under `parent`; 0 when there is no room. Slow for a new node.
 DWELL_COLD CellIndex make_omp_node(OmpStep* step, CellIndex parent, uint64_t row);
 inline CellIndex omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
     const KnownChild& known = step->thread->known_children[known_child_slot(row, 0, parent)];
@@ -71,7 +71,7 @@ inline CellIndex omp_node(OmpStep* step, CellIndex parent, uint64_t row) {
     return make_omp_node(step, parent, row);
 }
 
-// As push_entry(), of which the time is known.
+// As push_entry(), with a known time of beginning.
 inline ProbeEntry* push_entry_since(Thread* thread, CellIndex index, uint64_t row, uint64_t frame,
                                     uint32_t flags, uint64_t since) {
     Node* const node = cell_at<Node>(index);
@@ -85,48 +85,48 @@ inline ProbeEntry* push_entry_since(Thread* thread, CellIndex index, uint64_t ro
     return entry;
 }
 
-// ProbeEntryFlags for an entry of a node that all paths share, which may be open already, or that
-// metrics may be read at: they are, then.
+// ProbeEntryFlags for an entry of a node that may be shared or already open, or at which metrics
+// may be read; reads them.
 DWELL_COLD uint32_t flags_of_entry(OmpStep* step, CellIndex node);
 
-// The step's thread begins to wait for work, at the virtual time `virt`: metrics may be read.
+// The thread starts to wait for work at the virtual time `virt`: metrics may be read.
 DWELL_COLD void rest_counted(OmpStep* step, uint64_t virt);
 inline void rest(OmpStep* step, uint64_t virt) {
     if (metrics_on()) [[unlikely]]
         rest_counted(step, virt);
 }
 
-// What finds no room for an entry is counted without time.
+// Counts, without time, a construct for which there is no entry.
 DWELL_COLD void count_unopened(CellIndex node);
 
-// Opens an entry for `node`; one that only keeps step when that is 0; null when there is no room.
-// Its time begins at the virtual time `since`; 0: at the end of this, or when a slow step began.
+// Opens an entry for `node`, or one without a node when that is 0; null when there is no room. Its
+// time begins at the virtual time `since`; 0: when this returns, or when a slow step began.
 inline ProbeEntry* push_omp(OmpStep* step, CellIndex node, uint64_t row, uint64_t since = 0) {
     Thread* const thread = step->thread;
     if (thread->on.top == thread->on.limit) [[unlikely]] {
         count_unopened(node);
         return nullptr;
     }
-    const uint64_t host = thread->on.top->frame;
+    const uint64_t frame = thread->on.top->frame;
     if (node == 0) [[unlikely]] {
-        push_unbooked(thread, row, host);
+        push_without_node(thread, row, frame);
         return thread->on.top;
     }
     const bool otherwise = (cell_at<Node>(node)->site.flags & (kNodeFolded | kNodeRead)) != 0;
     const uint32_t flags = otherwise ? flags_of_entry(step, node) : 0;
-    ProbeEntry* const entry = since != 0 ? push_entry_since(thread, node, row, host, flags, since)
-                                         : push_entry(thread, node, row, host, flags);
+    ProbeEntry* const entry = since != 0 ? push_entry_since(thread, node, row, frame, flags, since)
+                                         : push_entry(thread, node, row, frame, flags);
     if (step->slow) [[unlikely]]
         entry->entry_virtual = now_virtual(*step);
     return entry;
 }
 
-// True for a node that `from` is, or lies under.
+// True when `node` is `from` or one of its ancestors.
 bool is_on_path(CellIndex node, CellIndex from);
-// As push_omp() for a node that the innermost entry lies under: time goes back to it. What lies
-// between is not timed meanwhile, and the node itself only where it is not open already.
+// As push_omp() for an ancestor of the innermost entry's node (recursion): time returns to that
+// node, if it is not open already, and stops for the nodes between.
 DWELL_COLD ProbeEntry* push_recursion(OmpStep* step, CellIndex node, uint64_t row);
-// The same where it may as well be one that all paths share.
+// Likewise for a node that may be shared by all paths.
 DWELL_COLD ProbeEntry* push_elsewhere(OmpStep* step, CellIndex node, uint64_t row);
 
 inline ProbeEntry* open_omp(OmpStep* step, uint64_t row) {
@@ -140,21 +140,21 @@ inline ProbeEntry* open_omp(OmpStep* step, uint64_t row) {
     return entry;
 }
 
-// What was copied around a region takes as long as the region on this thread: no child is longer
+// Copies of nodes around a region get the region's time on this thread, so that no child is longer
 // than its parent.
 void add_to_copies(const Thread* thread, CellIndex node, uint64_t ticks);
 
-// Closes the innermost entry, whose time ends at the virtual time `end`: how long it was, without
-// the tasks executed meanwhile.
+// Closes the innermost entry, which ends at the virtual time `end`; returns its duration without
+// the tasks executed in it.
 uint64_t close_omp(Thread* thread, uint64_t end);
 
-// True where what ends next found no room for an entry. That lies in all entries there are, so when
-// one of them is gone it is gone, too.
+// True where the construct that ends next has no entry because there was no room. It lies within
+// all entries, so it is gone when one of them is.
 inline bool has_unopened(const Thread* thread) {
     return thread->omp.unopened != 0 && thread->on.top == thread->on.limit;
 }
-// The same when it ends: nothing is to be closed.
-inline bool ends_unopened(Thread* thread) {
+// Likewise at its end: there is nothing to close.
+inline bool end_unopened(Thread* thread) {
     if (thread->omp.unopened == 0) [[likely]]
         return false;
     const bool ends = has_unopened(thread);
@@ -162,17 +162,17 @@ inline bool ends_unopened(Thread* thread) {
     return ends;
 }
 
-// The same when it is of that construct; entries that were opened since and not closed, as those of
-// a user's block, go on in what lies around it. False when there is no such entry.
+// Closes the innermost entry of that construct. Entries opened after it and not closed, as of a
+// user's block, continue in the node around. False when there is no such entry.
 bool close_construct(OmpStep* step, OmpConstruct construct);
 
 inline bool top_is(const Thread* thread, OmpConstruct construct) {
     return is_row_of(thread->on.top->row, construct);
 }
-inline bool is_booked(const ProbeEntry* entry) { return (entry->row & kRowUnbooked) == 0; }
+inline bool has_node(const ProbeEntry* entry) { return (entry->row & kRowWithoutNode) == 0; }
 
-// For a thread that does nothing until OpenMP has work for it; false: the observation ended
-// meanwhile, and the thread's entries are closed.
+// Marks a thread as idle until OpenMP has work for it; false: the observation ended and the
+// thread's entries are closed.
 inline void park(Thread* thread) {
     thread->omp.has_parked = true;
     thread->omp.parked.store(1, std::memory_order_release);
@@ -183,21 +183,21 @@ inline bool wake(Thread* thread) {
     return thread->omp.parked.exchange(0, std::memory_order_acquire) != 0;
 }
 
-// Dwell's own part of an event takes so long, unless the step's whole time is intrusion.
+// Adds the cost of an event to the overhead, unless the step's whole time is overhead.
 inline void lose(const OmpStep& step, uint64_t ticks) {
     if (!step.slow) step.thread->slow_overhead += ticks;
 }
 
-// Real ticks without the process's pauses, as the thread has seen them: the same for all of a team,
-// also for who came after a pause or was in a call in it, and has less of it in its record.
+// Real ticks without pauses as seen by the thread: comparable within a team, also for threads that
+// came after a pause or were in a call during it and have less of it in their records.
 inline uint64_t unpaused(const Thread* thread, uint64_t now) { return now - thread->paused_ticks; }
 inline uint64_t real_of_unpaused(const Thread* thread, uint64_t unpaused_ticks) {
     return unpaused_ticks + thread->paused_ticks;
 }
 
-// When the thread goes on, at the virtual time `virt`, for others that will see it: a slow step
-// delays it for them.
-inline DualTime goes_on_at(const OmpStep& step, uint64_t virt) {
+// When the thread continues, at the virtual time `virt`, as published to others: a slow step delays
+// it for them.
+inline DualTime resumes_at(const OmpStep& step, uint64_t virt) {
     const Thread* const thread = step.thread;
     if (step.slow) [[unlikely]]
         return {unpaused(thread, now_ticks()), virt};
@@ -207,14 +207,14 @@ inline DualTime goes_on_at(const OmpStep& step, uint64_t virt) {
     return {unpaused(thread, real), virt};
 }
 
-// The level that the thread is at; null when it is in no region, or too deep.
+// The thread's current region; null when it is in none, or nested too deeply.
 inline OmpLevel* omp_level(Thread* thread) {
     const uint32_t depth = thread->omp.depth;
     return depth != 0 && depth <= kOmpLevels ? &thread->omp.levels[depth - 1] : nullptr;
 }
 
-// The one whose threads meet at a barrier that is told now. Teams that reduce meet at one that is
-// told in the region of each; no other may stand there (OpenMP 5.2, 10.2).
+// The region whose threads take part in the barrier reported now. The barrier of a reduction over
+// teams is reported in each team's region; no other may stand there (OpenMP 5.2, 10.2).
 inline OmpLevel* collective_level(Thread* thread) {
     OmpLevel* const level = omp_level(thread);
     if (level == nullptr || level->team != nullptr || thread->omp.depth < 2) return level;
@@ -223,8 +223,8 @@ inline OmpLevel* collective_level(Thread* thread) {
     return of_league ? level - 1 : level;
 }
 
-// Ends the worksharing constructs of the innermost region that are open: of one that was cancelled
-// the runtime need not tell the end. For where none can be under way.
+// Closes open worksharing constructs of the innermost region, where none can be under way: the
+// runtime need not report the end of a cancelled one.
 DWELL_COLD void close_open_worksharing(OmpStep* step);
 inline void close_unfinished(OmpStep* step) {
     const Thread* const thread = step->thread;

@@ -1,4 +1,4 @@
-// Loops of OpenMP: which of their iterations and chunks each thread executes. See omp_adapter.h.
+// OpenMP loops: the iterations and chunks that each thread executes.
 #include "runtime/openmp/omp_entries.h"
 
 namespace dwell {
@@ -10,7 +10,7 @@ struct Chunks {
     uint64_t chunks;
 };
 
-// Chunk k goes to thread k modulo `threads`; the last one is what is left.
+// Chunk k belongs to thread k modulo `threads`; the last chunk may be shorter.
 Chunks dealt_out(uint64_t iterations, uint64_t chunk, uint32_t thread, uint32_t threads) {
     chunk = earlier(chunk, iterations);
     if (chunk == 0) return {0, 0};
@@ -21,12 +21,12 @@ Chunks dealt_out(uint64_t iterations, uint64_t chunk, uint32_t thread, uint32_t 
     return {own * chunk - missing, own};
 }
 
-// Procedures, loops and blocks may be open in the construct, as the program's own loop over its
-// chunks is where it was compiled with probes.
+// Procedures, loops and blocks may be open inside the construct, such as the program's loop over
+// its chunks where it was compiled with probes.
 void add_chunks(const Thread* thread, const Chunks& more) {
     const ProbeEntry* construct = thread->on.top;
     while ((construct->row & kRowOmp) == 0 && construct != thread->on.base) --construct;
-    if ((construct->row & kRowOmp) == 0 || !is_booked(construct)) return;
+    if ((construct->row & kRowOmp) == 0 || !has_node(construct)) return;
     OmpPart* const part = omp_part(construct->node);
     part->iterations += more.iterations;
     part->chunks += more.chunks;
@@ -41,7 +41,7 @@ void omp_loop_begin(OmpConstruct construct, uint64_t address, uint64_t iteration
     const ProbeEntry* const entry = open_omp(&step, omp_row(construct, address));
     const OmpLevel* const level = omp_level(step.thread);
     const bool first = level == nullptr || level->index == 0;
-    if (entry != nullptr && is_booked(entry) && first && !g_omp_tells_chunks) {
+    if (entry != nullptr && has_node(entry) && first && !g_omp_reports_chunks) {
         omp_part(entry->node)->iterations += iterations;
     }
     end_step(&step);
@@ -68,7 +68,7 @@ void omp_static_chunks(uint64_t iterations, uint64_t chunk) {
 bool omp_loop_end() {
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), false)) return false;
-    const bool unopened = ends_unopened(step.thread);
+    const bool unopened = end_unopened(step.thread);
     const bool is_loop = !unopened && (top_is(step.thread, OmpConstruct::kStaticLoop) ||
                                        top_is(step.thread, OmpConstruct::kLoop));
     if (is_loop) close_omp(step.thread, now_virtual(step));

@@ -1,9 +1,9 @@
-// Explicit tasks of OpenMP. A task's node lies under its region, wherever the task is executed: in
-// a barrier, where another task waits, or at once. Meanwhile the time of all that is open below the
-// region's entry stands still, so that no time is counted twice.
+// Explicit OpenMP tasks. A task's node lies below its region, wherever the task is executed: in a
+// barrier, where another task waits, or at once. Meanwhile the time of entries above the region's
+// entry stops, so that no time is counted twice.
 //
-// What is to be known of a task until it is executed fits into the mark that the OpenMP runtime
-// keeps for it: the number of its place and when it was created, then where its entry is.
+// Data of a task until its execution fit into the mark that the OpenMP runtime stores for it: the
+// number of its site and its time of creation, later the position of its entry.
 #include <errno.h>
 
 #include "runtime/openmp/omp_entries.h"
@@ -12,15 +12,15 @@ namespace dwell {
 
 namespace {
 
-// Places that create tasks: the number of one is where it is found here, and one more.
+// Sites that create tasks; a site's number is its index here plus one.
 constexpr uint32_t kTaskSites = 1 << 12;
 std::atomic<uint64_t> g_task_sites[kTaskSites];
 
-constexpr uint64_t kBegun = uint64_t{1} << 63;   // its entry is open
-constexpr uint64_t kSplits = uint64_t{1} << 62;  // it creates tasks for the runtime
+constexpr uint64_t kBegun = uint64_t{1} << 63;   // the task's entry is open
+constexpr uint64_t kSplits = uint64_t{1} << 62;  // the task creates tasks for the runtime
 constexpr int kSiteShift = 48;
 constexpr uint64_t kLowBits = (uint64_t{1} << kSiteShift) - 1;
-constexpr uint64_t kUnknownSite = kTaskSites + 1;  // there are too many
+constexpr uint64_t kUnknownSite = kTaskSites + 1;  // the table is full
 
 uint64_t number_of_site(uint64_t address) {
     const auto first = static_cast<uint32_t>(address * 0x9e3779b97f4a7c15ull >> 52);
@@ -44,7 +44,7 @@ uint64_t row_of_task(uint64_t mark) {
     return omp_row(OmpConstruct::kTask, address);
 }
 
-// The entry of the innermost region; the base when there is none.
+// The innermost region's entry; the base when there is none.
 ProbeEntry* region_entry(Thread* thread) {
     const OmpLevel* const level = omp_level(thread);
     ProbeEntry* const entry = thread->on.base + (level != nullptr ? level->entry : 0);
@@ -59,7 +59,7 @@ void stop_above(ProbeEntry* region, ProbeEntry* task) {
     }
 }
 
-// Those that this task stopped are all up to the next one that is a task itself, and that one.
+// Continues the time of entries stopped by this task: those out to the next task, and that one.
 void run_on(Thread* thread, uint64_t now_virtual) {
     const ProbeEntry* const region = region_entry(thread);
     for (ProbeEntry* entry = thread->on.top; entry > region; --entry) {
@@ -77,14 +77,14 @@ void begin_task(OmpStep* step, uint64_t* mark) {
     const CellIndex node = step->records ? omp_node(step, region->node, row) : 0;
     ProbeEntry* const entry = push_omp(step, node, row);
     if (entry == nullptr) return;
-    if (is_booked(entry)) {
+    if (has_node(entry)) {
         omp_part(node)->start_ticks += (step->now - *mark) & kLowBits;
         stop_above(region, entry);
     }
     *mark = kBegun | (*mark & ~kLowBits) | static_cast<uint64_t>(entry - thread->on.base);
 }
 
-// `finished`: or else it goes on later, perhaps on another thread.
+// `finished`: false when the task continues later, perhaps on another thread.
 void end_task(OmpStep* step, uint64_t* mark, bool finished, const OmpCosts& more) {
     Thread* const thread = step->thread;
     ProbeEntry* const own = thread->on.base + (*mark & kLowBits);
@@ -93,28 +93,28 @@ void end_task(OmpStep* step, uint64_t* mark, bool finished, const OmpCosts& more
     lose(*step, g_process.omp.task_inner + more.task_inner);
     const uint64_t end = now_virtual(*step);
     while (thread->on.top > own) close_omp(thread, end);
-    const bool booked = is_booked(own);
+    const bool recorded = has_node(own);
     const CellIndex node = own->node;
     close_omp(thread, end);
     lose(*step, g_process.omp.task + more.task);
-    if (!booked) return;
+    if (!recorded) return;
     if (!finished) cell_at<Node>(node)->count -= 1;
     run_on(thread, end);
-    // No region ends before its tasks.
+    // A region does not end before its tasks.
     const OmpLevel* const level = omp_level(thread);
     if (level == nullptr || !level->at_last) return;
-    level->team->arrivals[kLastBarrier].tell(goes_on_at(*step, end));
+    level->team->arrivals[kLastBarrier].arrive(resumes_at(*step, end));
 }
 
-// True for the first task that a splitter creates: that one was counted as created in its place, as
-// it was counted itself when it began.
+// True for the first task created by a splitter: it replaces the splitter, which was counted when
+// it began.
 bool takes_place_of(const Thread* thread, uint64_t* splitter) {
     if (splitter == nullptr || (*splitter & kBegun) == 0 || (*splitter & kSplits) != 0)
         return false;
     const ProbeEntry* const own = thread->on.base + (*splitter & kLowBits);
     if (own != thread->on.top || !is_row_of(own->row, OmpConstruct::kTask)) return false;
     *splitter |= kSplits;
-    if (is_booked(own)) cell_at<Node>(own->node)->count -= 1;
+    if (has_node(own)) cell_at<Node>(own->node)->count -= 1;
     return true;
 }
 
@@ -146,13 +146,13 @@ void omp_task_switch(uint64_t* prior, bool finished, uint64_t* next, const OmpCo
     OmpStep step;
     if (!begin_step(&step, DWELL_OMP_FRAME(), true)) return;
     Thread* const thread = step.thread;
-    // A thread that waits for work has found some: nobody else may touch its entries now.
+    // An idle thread has found work: nobody else may change its entries from now on.
     if (!wake(thread)) {
         end_step(&step);
         return;
     }
     const bool begins = *next != 0 && (*next & kBegun) == 0;
-    // A task that is left for a new one stays open around it: the thread comes back to it.
+    // A task left for a new one stays open around it, because the thread returns to it.
     if ((*prior & kBegun) != 0 && (finished || !begins)) end_task(&step, prior, finished, more);
     if (begins) begin_task(&step, next);
     const OmpLevel* const level = omp_level(thread);

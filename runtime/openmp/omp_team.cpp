@@ -1,15 +1,16 @@
+// Allocation of teams.
 #include "runtime/openmp/omp_team.h"
 
 namespace dwell {
 
 namespace {
 
-// Of all threads that fork regions, by twos. Those that were given to a thread stay that one's.
+// Teams for all forking threads, two at a time; a thread keeps its teams.
 constexpr uint32_t kTeams = 512;
 constinit OmpTeam g_teams[kTeams]{};
 std::atomic<uint32_t> g_teams_given{0};
 
-// Two teams that follow each other, or null.
+// Two consecutive teams, or null.
 OmpTeam* new_teams() {
     if (g_teams_given.load(std::memory_order_relaxed) >= kTeams) return nullptr;
     const uint32_t number = g_teams_given.fetch_add(2, std::memory_order_relaxed);
@@ -30,7 +31,7 @@ OmpTeam* free_team(Thread* thread) {
         }
         OmpTeam* const team = own->teams[at];
         if (!team->is_free()) continue;
-        // The other one of two is free by the next region, when all have left this one.
+        // The other one is free at the next region, after all threads have left this one.
         own->next_team = at ^ 1;
         return team;
     }

@@ -1,9 +1,9 @@
-// The threads that execute one parallel region, and when they came to its barriers (DESIGN 4,
-// collective rule): who leaves a barrier takes over the latest virtual time at which any came.
+// The threads that execute a parallel region, and their arrival at its barriers (DESIGN 4,
+// collective rule): a thread leaves a barrier with the latest virtual arrival time of all.
 //
-// Nothing here is locked or allocated. Times at a barrier are kept as maxima, which only grow: two
-// places for a region's barriers in turn are enough, because who comes to the next but one has seen
-// all others come to the one in between, so all have read what they want to know of the first.
+// No locks, no allocation. Arrival times are maxima, which only grow. Two slots used in turn
+// suffice for a region's barriers: a thread that reaches the next barrier but one has seen all
+// others reach the one between, so all have read the first slot.
 #ifndef DWELL_RUNTIME_OPENMP_OMP_TEAM_H_
 #define DWELL_RUNTIME_OPENMP_OMP_TEAM_H_
 
@@ -21,20 +21,20 @@ namespace dwell {
 constexpr uint32_t kLastBarrier = 2;  // slot of the barrier at the end of the region
 
 struct alignas(64) OmpArrivals {
-    std::atomic<uint64_t> real;  // without pauses
+    std::atomic<uint64_t> real;  // real ticks without pauses
     std::atomic<uint64_t> virt;
-    // Of the last barrier: how many threads left a region of this team, but those that forked.
+    // Last barrier: how many threads other than the forking one have left regions of this team.
     std::atomic<uint64_t> left;
 
-    // Returns the latest real time so far. Real times come in the order in which they are told, but
-    // for some nanoseconds: whose is lost then was there as early.
-    uint64_t tell(const DualTime& at) {
+    // Stores an arrival and returns the latest real time so far. Real times are stored in order
+    // except for some nanoseconds: a value that is lost was not later.
+    uint64_t arrive(const DualTime& at) {
         const uint64_t latest = real.load(std::memory_order_relaxed);
         if (latest < at.real) real.store(at.real, std::memory_order_relaxed);
         raise(&virt, at.virt);
         return latest;
     }
-    // The line comes from another processor: asked for before it is needed.
+    // The cache line comes from another processor: prefetched.
     void fetch() const { fetch_to_write(this); }
     DualTime latest() const {
         return {real.load(std::memory_order_relaxed), virt.load(std::memory_order_relaxed)};
@@ -49,24 +49,26 @@ struct alignas(64) OmpArrivals {
     }
 };
 
-// A team belongs to the thread that forks its regions, and serves one after the other. Nothing is
-// set back in between: all times of a region are later than those of the one before.
+// A team belongs to the thread that forks its regions, and is reused for them in succession.
+// Nothing is reset between regions, because all times of a region are later than those of the
+// previous one.
 struct alignas(64) OmpTeam {
-    // Written by the thread that forks, before others come. How they learn of the team orders this.
+    // Written by the forking thread before the others use the team; the way they get it orders
+    // these accesses.
     uint64_t address;
-    uint64_t call;   // where the program called the runtime for it, 0: not known
-    CellIndex node;  // of the region, in its tree
+    uint64_t call;   // where the program called the runtime, 0: unknown
+    CellIndex node;  // the region's node in the forking thread's tree
     uint32_t size;
     DualTime fork;
-    uint64_t expected;       // arrivals[kLastBarrier].left when all have left the region
-    OmpConstruct construct;  // a region's, or a league's of teams
-    bool in_use;             // until it is joined
+    uint64_t expected;  // value of arrivals[kLastBarrier].left when all threads left the region
+    OmpConstruct construct;  // a region, or a league of teams
+    bool in_use;             // until the region is joined
     std::atomic<bool> has_tasks;
-    TeamStalls* stalls;  // of the thread that forks
+    TeamStalls* stalls;  // stalls of the forking thread's team
     OmpArrivals arrivals[3];
 
     void leave() { arrivals[kLastBarrier].left.fetch_add(1, std::memory_order_release); }
-    // Of the forking thread only.
+    // For the forking thread only.
     bool is_free() const {
         return !in_use && arrivals[kLastBarrier].left.load(std::memory_order_acquire) == expected;
     }
@@ -74,7 +76,7 @@ struct alignas(64) OmpTeam {
         expected += size - 1;
         in_use = false;
     }
-    // When the last one came to the end of the region; 0 where nobody did.
+    // When the last thread reached the end of the region; 0: none did.
     uint64_t end_real() const {
         const uint64_t last = arrivals[kLastBarrier].latest().real;
         return last >= fork.real ? last : 0;
@@ -83,11 +85,12 @@ struct alignas(64) OmpTeam {
 
 static_assert(offsetof(OmpTeam, arrivals) == 64);
 
-// A team for a region that `thread` forks now; null when too many are in use.
+// A free team for a region that `thread` forks now; null when too many are in use.
 OmpTeam* take_team(Thread* thread);
-// That of the region at `node` that `thread` forked and did not join; null: none.
+// The team of the region at `node` that `thread` forked and did not join; null: none.
 OmpTeam* forked_team(const Thread* thread, CellIndex node);
-// Its next region will come soon; or that of the thread that forked the last one of `team`.
+// Prefetches the team of the thread's next region; or of the thread that forked the last region of
+// `team`.
 void fetch_next_team(const Thread* thread);
 void fetch_other_team(const OmpTeam* team);
 

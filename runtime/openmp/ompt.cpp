@@ -1,9 +1,9 @@
-// The tool interface of OpenMP 5 (OMPT): an OpenMP runtime that offers it asks for ompt_start_tool
-// when it starts, and calls back from then on. All is handed to omp_adapter.h.
+// OpenMP 5's tool interface (OMPT): a runtime that offers it calls ompt_start_tool when it starts,
+// and reports events by callbacks. They are passed to omp_adapter.h.
 //
-// Registered is what the adapter can use: each callback costs the program a call, whatever is done
-// with it. LLVM's libomp tells no chunks of loops before version 15, and the kind of a loop's
-// schedule neither; from then on it tells the first chunk of a static loop alone.
+// Only callbacks that the adapter uses are registered, because each costs a call. LLVM's libomp
+// reports neither chunks nor schedules of loops before version 15; later versions report only the
+// first chunk of a static loop.
 #include <dlfcn.h>
 #include <link.h>
 #include <omp-tools.h>
@@ -27,7 +27,7 @@ using dwell::OmpConstruct;
 
 namespace {
 
-// Of OpenMP 5.1 and 5.2: older headers do not have these, newer ones deprecate others.
+// Values of OpenMP 5.1 and 5.2: older headers lack them, newer ones deprecate others.
 constexpr int kBarrier = 1;
 constexpr int kImplicitBarrier = 2;
 constexpr int kExplicitBarrier = 3;
@@ -48,18 +48,19 @@ constexpr int kDispatchDistributeChunk = 5;
 ompt_set_callback_t g_set = nullptr;
 
 // Marks regions that the runtime forks for itself, to have threads for `target nowait`: what these
-// threads do between two of them is nobody's waiting.
+// threads do between two of them is no waiting.
 char g_own_region = 0;
 bool is_own_region(const ompt_data_t* parallel) {
     return parallel != nullptr && parallel->ptr == &g_own_region;
 }
-// Others that are no regions of the program's, but what is told in them is: each team of a league
-// is one of these, which its first thread executes alone.
+// Marks another kind of region that is not the program's, but contains reported events: each team
+// of a league is such a region, which its first thread executes alone.
 char g_region_of_team = 0;
 bool is_of_program(const ompt_data_t* parallel) {
     return !is_own_region(parallel) && (parallel == nullptr || parallel->ptr != &g_region_of_team);
 }
-// A league that is not recorded, to tell its teams from what a thread of the runtime does first.
+// Marks a league that is not recorded, to distinguish its teams from a runtime thread's first
+// activity.
 char g_unrecorded_league = 0;
 
 dwell::OmpTeam* team_of(const ompt_data_t* parallel) {
@@ -73,9 +74,9 @@ OmpConstruct construct_of_region(int flags) {
     return (flags & kLeague) != 0 ? OmpConstruct::kTeams : OmpConstruct::kParallel;
 }
 
-// Forked in place of a return: by the runtime, it seems, but out of the code of a region or task.
-// It stands where that does, inside of the call that its address lies behind: for that no
-// instruction is too short, and a region of the same address would be the same one.
+// A region forked by a tail call seems to come from the runtime, but comes from the code of a
+// region or task. Its address is that code's, less one: inside the call that the address follows,
+// and different from the address of any region there.
 dwell::OmpTeam* fork_at_end_of_code() {
     return dwell::omp_fork(dwell::omp_code_address() - 1, nullptr);
 }
@@ -92,7 +93,7 @@ void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parall
         return;
     }
     const bool in_region = codeptr == nullptr && dwell::omp_in_region();
-    const uint64_t at = in_region ? dwell::told_place(codeptr) : address(codeptr);
+    const uint64_t at = in_region ? dwell::reported_place(codeptr) : address(codeptr);
     if (code == 0 && at == 0) {
         parallel->ptr = &g_region_of_team;
         return;
@@ -111,15 +112,15 @@ void parallel_begin(ompt_data_t*, const ompt_frame_t* frame, ompt_data_t* parall
     parallel->ptr = dwell::omp_fork_code(code, caller, at);
 }
 
-// The end of a region of gcc's that one thread executes alone is told as that of the team around
-// it.
+// The end of one of gcc's regions that one thread executes alone is reported as that of the
+// surrounding team.
 void parallel_end(ompt_data_t* parallel, ompt_data_t*, int flags, const void* codeptr) {
     if (is_own_region(parallel) || (!is_of_program(parallel) && codeptr == nullptr)) return;
     dwell::omp_join(team_of(parallel), construct_of_region(flags));
 }
 
-// A region may be forked in a single construct of gcc's, which goes on behind it. Two bits for each
-// region that the thread is in; what is deeper than 32 of them is forgotten.
+// A region may be forked inside a single construct of gcc, which continues after it. Two bits for
+// each region around the thread; deeper nesting than 32 is forgotten.
 constinit thread_local uint64_t t_singles_around = 0;
 void keep_single() {
     dwell::GompCode& code = dwell::t_gomp;
@@ -134,8 +135,8 @@ void resume_single() {
     t_singles_around >>= 2;
 }
 
-// An initial task is what a thread of the program's does, or the first one of a team of a league:
-// this has a region when it begins, and the other one when it ends.
+// An initial task is the activity of a thread of the program, or of the first thread of a team in a
+// league: the latter has a region at its begin, and the former at its end.
 bool is_of_league(ompt_scope_endpoint_t endpoint, const ompt_data_t* parallel) {
     if (endpoint != ompt_scope_begin) return parallel == nullptr;
     return parallel != nullptr && parallel->ptr != nullptr;
@@ -178,29 +179,30 @@ OmpConstruct construct_of_work(int kind) {
             return OmpConstruct::kTaskloop;
         case kWorkScope:
             return OmpConstruct::kScope;
-        default:  // threads that do not execute a single region pass it
+        default:  // reported for threads that do not execute a single
             return OmpConstruct::kNone;
     }
 }
 
-// `codeptr`, but libomp names a place of its own for a taskloop and its tasks: they stand where
-// gcc's program says so, or clang's began the group of these tasks.
+// `codeptr`, but libomp reports an own address for a taskloop and its tasks: it is replaced by the
+// one stored for gcc's program, or by that of clang's taskgroup around.
 uint64_t address_of_taskloop(const void* codeptr) {
-    const uint64_t at = dwell::told_place(codeptr);
+    const uint64_t at = dwell::reported_place(codeptr);
     if (!is_in_runtime(at)) return at;
     const uint64_t taskloop = dwell::t_gomp_request.taskloop;
     const uint64_t around = taskloop != 0 ? taskloop : dwell::omp_taskloop_address();
     return around != 0 ? around : address_in_code(at);
 }
 
-// From where libomp creates the tasks of taskloops, as it tells with a taskloop; 0: nowhere yet.
+// The address from which libomp creates the tasks of taskloops, as reported with a taskloop; 0:
+// none yet.
 std::atomic<uint64_t> g_taskloop_call{0};
 
-// A static loop that has just begun on this thread. libomp tells its beginning and the first chunk
-// from one of its functions where the program computes its chunks itself, and no other chunk; but
-// from two of them, and each chunk, where it hands them out.
+// A static loop that has just begun on this thread. Where the program computes its chunks itself,
+// libomp reports the beginning and the first chunk from one of its functions, and no further chunk;
+// where libomp hands out the chunks, it reports each, and from two functions.
 struct StaticLoop {
-    const void* frame;  // of the callback; null: other things came since
+    const void* frame;  // frame of the callback; null: another event came since
     uint64_t iterations;
 };
 constinit thread_local StaticLoop t_static_loop{};
@@ -210,7 +212,7 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
     const OmpConstruct construct = construct_of_work(kind);
     const bool single = kind == ompt_work_single_executor || kind == ompt_work_single_other;
     const bool of_gcc = std::exchange(dwell::t_gomp_request.single, false) && single;
-    // Tasks may be made in a single construct, other work may not stand there.
+    // A single construct may create tasks, but contains no other worksharing.
     if (endpoint != ompt_scope_end && construct != OmpConstruct::kTaskloop) {
         dwell::end_gomp_single();
     }
@@ -219,7 +221,7 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
     if (construct == OmpConstruct::kNone) return;
     if (of_gcc) dwell::t_gomp.in_single = true;
     if (endpoint == ompt_scope_end) {
-        // libomp ends the loop of a `distribute parallel for` as if it were the one around it.
+        // libomp reports the end of a `distribute parallel for` as that of the loop around it.
         if (construct != OmpConstruct::kDistribute || !dwell::omp_loop_end()) {
             dwell::omp_end(construct);
         }
@@ -229,7 +231,7 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
                 t_static_loop = {__builtin_frame_address(0), count};
             }
             const uint64_t asked = std::exchange(dwell::t_gomp_request.loop, 0);
-            const uint64_t at = asked != 0 ? asked : dwell::told_place(codeptr);
+            const uint64_t at = asked != 0 ? asked : dwell::reported_place(codeptr);
             dwell::omp_loop_begin(construct, address_in_code(at), count);
         } else {
             if (construct == OmpConstruct::kTaskloop && is_in_runtime(address(codeptr))) {
@@ -240,7 +242,7 @@ void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_d
     }
 }
 
-// What `instance` of a chunk points to (OpenMP 5.2, 19.4.4.12).
+// The data behind `instance` of a chunk (OpenMP 5.2, 19.4.4.12).
 struct Chunk {
     uint64_t start;
     uint64_t iterations;
@@ -260,14 +262,15 @@ void dispatch(ompt_data_t*, ompt_data_t*, ompt_dispatch_t kind, ompt_data_t inst
     }
 }
 
-// The end of a group may be called in place of a return: then it stands where the group does.
+// The end of a taskgroup may be a tail call: then it has the address of its beginning.
 uint64_t address_of_group_end(const void* codeptr) {
     const uint64_t at = address(codeptr);
     const uint64_t group = is_in_runtime(at) ? dwell::omp_taskloop_address() : 0;
     return group != 0 ? group : at;
 }
 
-// Of interest is only where a group of tasks waits: elsewhere all of the region is waiting.
+// Only waiting at the end of a taskgroup is of interest: elsewhere the whole region of the
+// construct is waiting.
 void sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*,
                       ompt_data_t*, const void* codeptr) {
     if (kind != ompt_sync_region_taskgroup) return;
@@ -278,38 +281,39 @@ void sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, o
     }
 }
 
-// Each barrier would be told of these as well: they are asked for once there are groups.
+// Registers that callback only when there are taskgroups, because each barrier would call it as
+// well.
 void ask_for_waits() {
     static std::atomic<bool> asked{false};
     if (asked.load(std::memory_order_relaxed) || asked.exchange(true)) return;
     g_set(ompt_callback_sync_region_wait, reinterpret_cast<ompt_callback_t>(sync_region_wait));
 }
 
-// Of a program of gcc: the barrier that it asked for, or the one behind a single construct.
+// A barrier of a program built with gcc: explicit, or the one after a single construct.
 void gcc_barrier_begin(uint64_t at) {
     const bool single = std::exchange(dwell::t_gomp_request.single, false);
     const bool implicit = single || dwell::t_gomp.after_single;
     dwell::end_gomp_single();
-    // A call in place of a return comes from the runtime.
+    // A tail call seems to come from the runtime.
     if (is_in_runtime(at)) at = dwell::omp_region_address() + 1;
     dwell::omp_barrier_begin(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier, at,
                              false);
 }
 
-// Before OpenMP 5.1 (libomp 14) the last barrier of a region is of no kind of its own. The first
-// thread comes to it where it forked the region, and others from nowhere. But this place may be in
-// the runtime, as that of each barrier that the program called in place of a return, or have been
-// taken (told_place): then it is the last one if the thread has left the code of its region.
+// Before OpenMP 5.1 (libomp 14) the last barrier of a region has no kind of its own. The first
+// thread reaches it at the address of the fork, the others at none. But that address may lie in the
+// runtime, as for each barrier reached by a tail call, or may have been cleared (reported_place):
+// then it is the last barrier if the thread has left the code of its region.
 bool is_last(uint64_t at) {
     return dwell::is_nowhere(at) ? dwell::code_frame() == 0 : at == dwell::omp_region_call();
 }
 
-// `of_region`: it may be the last one, which is known by `at_end` or has to be found out.
-void barrier_begin(bool implicit, bool of_region, bool at_end, uint64_t told) {
+// `of_region`: may be the last barrier, as known from `at_end` or to be found out.
+void barrier_begin(bool implicit, bool of_region, bool at_end, uint64_t reported) {
     const uint64_t behind = std::exchange(dwell::t_gomp_request.behind, 0);
-    uint64_t at = behind != 0 ? behind : told;
+    uint64_t at = behind != 0 ? behind : reported;
     if (std::exchange(dwell::t_gomp_request.barrier, false)) return gcc_barrier_begin(at);
-    // Called by GOMP_single_copy_start(), which has to see what that returns.
+    // Called by GOMP_single_copy_start(), which needs the address after that call.
     if (dwell::is_in_tool(at)) at = dwell::t_gomp.single_address;
     dwell::end_gomp_single();
     const bool last = at_end || (implicit && of_region && behind == 0 && is_last(at));
@@ -331,7 +335,7 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
         case kBarrier:
         case kExplicitBarrier:
             if (begins) {
-                barrier_begin(false, false, false, dwell::told_place(codeptr));
+                barrier_begin(false, false, false, dwell::reported_place(codeptr));
             } else {
                 dwell::omp_barrier_end();
             }
@@ -353,7 +357,7 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
         case ompt_sync_region_taskwait:
             if (begins) {
                 dwell::omp_begin(OmpConstruct::kTaskwait,
-                                 address_in_code(dwell::told_place(codeptr)));
+                                 address_in_code(dwell::reported_place(codeptr)));
             } else {
                 dwell::omp_wait_end(OmpConstruct::kTaskwait);
             }
@@ -362,7 +366,7 @@ void sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_d
             if (begins) {
                 ask_for_waits();
                 dwell::omp_begin(OmpConstruct::kTaskgroup,
-                                 address_in_code(dwell::told_place(codeptr)));
+                                 address_in_code(dwell::reported_place(codeptr)));
             } else {
                 dwell::omp_end(OmpConstruct::kTaskgroup);
             }
@@ -385,14 +389,14 @@ void masked(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_data_t*,
             const void* codeptr) {
     if (is_own_region(parallel)) return;
     if (endpoint == ompt_scope_begin) {
-        dwell::omp_begin(OmpConstruct::kMasked, dwell::told_place(codeptr));
+        dwell::omp_begin(OmpConstruct::kMasked, dwell::reported_place(codeptr));
     } else {
         dwell::omp_end(OmpConstruct::kMasked);
     }
 }
 
-// The mark of the task that the thread executes, where that may do nothing but create a part of a
-// taskloop's tasks: so libomp deals out the work of creating many.
+// The mark of the current task, if that may only create a part of a taskloop's tasks: libomp
+// divides the creation of many tasks that way.
 uint64_t* splitter(uint64_t at) {
     const bool of_taskloop = at != 0 && at == g_taskloop_call.load(std::memory_order_relaxed);
     ompt_data_t* const task = of_taskloop ? dwell::current_task() : nullptr;
@@ -443,7 +447,8 @@ void target(ompt_target_t kind, ompt_scope_endpoint_t endpoint, int, ompt_data_t
     }
 }
 
-// Bytes are told at the beginning and at the end. What stands in no construct was called for.
+// Bytes are reported at the beginning and at the end. Outside of a construct it was an explicit
+// copy.
 void target_data(ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*, ompt_id_t*,
                  ompt_target_data_op_t operation, void*, int, void*, int, size_t bytes,
                  const void* codeptr) {
@@ -483,11 +488,11 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
     on(ompt_callback_parallel_end, parallel_end);
     on(ompt_callback_implicit_task, implicit_task);
     on(ompt_callback_work, work);
-    dwell::g_omp_tells_chunks = on(ompt_callback_dispatch, dispatch) == ompt_set_always;
+    dwell::g_omp_reports_chunks = on(ompt_callback_dispatch, dispatch) == ompt_set_always;
     on(ompt_callback_sync_region, sync_region);
     on(ompt_callback_reduction, reduction);
     on(ompt_callback_masked, masked);
-    dwell::tell_of_mutexes(g_set);
+    dwell::register_mutex_callbacks(g_set);
     on(ompt_callback_task_create, task_create);
     on(ompt_callback_task_schedule, task_schedule);
     on(ompt_callback_thread_end, thread_end);
@@ -500,7 +505,7 @@ void finalize(ompt_data_t*) {}
 
 ompt_start_tool_result_t g_tool = {initialize, finalize, {0}};
 
-// By the names that LLVM and Intel give it.
+// By the library names of LLVM and Intel.
 int match_libomp(dl_phdr_info* object, size_t, void*) {
     const char* const slash = strrchr(object->dlpi_name, '/');
     const char* const name = slash != nullptr ? slash + 1 : object->dlpi_name;
@@ -528,7 +533,7 @@ uint32_t ompt_obstacle() {
 
 }  // namespace dwell
 
-// Where dwell does not want to know, the next tool is asked, as if dwell were not there.
+// If dwell does not observe OpenMP, the next tool is asked, as without dwell.
 extern "C" DWELL_EXPORT ompt_start_tool_result_t* ompt_start_tool(unsigned version,
                                                                   const char* runtime) {
     if (dwell::may_observe_omp()) return &g_tool;

@@ -1,4 +1,4 @@
-// Whether libomp tells dwell of OpenMP (ompt.cpp).
+// Whether libomp reports OpenMP events to dwell (ompt.cpp).
 #ifndef DWELL_RUNTIME_OPENMP_OMPT_H_
 #define DWELL_RUNTIME_OPENMP_OMPT_H_
 
@@ -6,9 +6,9 @@
 
 namespace dwell {
 
-// What keeps a libomp in the process from telling dwell of its constructs, though that would like
-// to know: kFileOmptOff or kFileOtherTool; 0: nothing, or there is no libomp. Asks the loader: not
-// signal-safe. Null where dwell was built without OMPT.
+// What keeps a libomp in the process from reporting to dwell, which wants to observe: kFileOmptOff
+// or kFileOtherTool; 0: nothing, or no libomp. Asks the loader: not signal-safe. Null where dwell
+// was built without OMPT.
 __attribute__((weak)) uint32_t ompt_obstacle();
 
 }  // namespace dwell

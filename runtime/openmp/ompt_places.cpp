@@ -1,4 +1,4 @@
-// See ompt_places.h.
+// Addresses of the runtime's and the C library's code, and frames between them and the program.
 #include "runtime/openmp/ompt_places.h"
 
 #include <gnu/libc-version.h>
@@ -9,7 +9,7 @@
 #include "runtime/calltree/modules.h"
 #include "runtime/openmp/omp_adapter.h"
 
-// The loader's.
+// Function of the loader.
 extern "C" void* __tls_get_addr(void*);  // NOLINT(readability-identifier-naming)
 
 namespace dwell {
@@ -18,7 +18,7 @@ namespace {
 
 ompt_get_task_info_t g_task_info = nullptr;
 
-// Where the code of a library lies.
+// Address range of a library's code.
 struct CodeOf {
     uint64_t address_in_it;
     uint64_t begin;
@@ -47,10 +47,11 @@ void find_code(CodeOf* code, const void* address_in_it) {
 
 bool is_in(const CodeOf& code, uint64_t at) { return at - code.begin < code.end - code.begin; }
 
-// Or in the loader, which calls destructor functions.
+// Also the loader, which calls destructor functions.
 bool is_in_c_library(uint64_t at) { return is_in(g_c_library, at) || is_in(g_loader, at); }
 
-// Where a function of the program's may begin: clang aligns those, and return addresses seldom are.
+// Whether a function may begin there: clang aligns functions, and return addresses are seldom
+// aligned.
 bool is_function(uint64_t at) {
     constexpr uint64_t kAlignment = 16;
     if (at == 0 || at % kAlignment != 0) return false;
@@ -72,9 +73,8 @@ bool find_task(TaskInfo* info) {
     return g_task_info(0, &flags, &info->data, &info->frame, &parallel, &number) == 2;
 }
 
-// __kmpc_fork_call() of libomp 14 to 19 spills its third argument, the region's code, above the
-// area of its variable arguments and below the registers that it saves. No other word in between is
-// code.
+// __kmpc_fork_call() of libomp 14 to 19 spills its third argument, the region's code, between the
+// area of its variable arguments and the saved registers. No other word there is a code address.
 uint64_t code_of_fork(const Frame* fork) {
     constexpr uint64_t kSaved_bytes = 0x30;
     constexpr uint64_t kSpilled_bytes = 0x78;
@@ -111,9 +111,9 @@ uint64_t address_in_code(uint64_t at) {
 }
 
 uint64_t caller_around_runtime(uint64_t at) {
-    // The size of a function's frame at one of its calls is always the same: what was found of the
-    // latest ones, the address above the size. 0: the program called the runtime in place of a
-    // return. What lies there then is the function that called the program's code.
+    // A function's frame has a fixed size at each of its calls: a cache of recent sizes, each with
+    // its address above the size. 0: the program called the runtime by a tail call; the word there
+    // then belongs to the function that called the program's code.
     static std::atomic<uint64_t> sizes[16];
     constexpr uint64_t kSizeBits = 16;
     constexpr uint64_t kLargest = (1 << kSizeBits) - 1;
@@ -122,7 +122,7 @@ uint64_t caller_around_runtime(uint64_t at) {
     const Frame* const called = caller_of(task.frame);
     if (called == nullptr || called->return_address != at) return 0;
     const uint64_t code = address(task.frame->exit_frame.ptr);
-    if (code == 0) return 0;  // outside of all regions
+    if (code == 0) return 0;  // not in a region
     std::atomic<uint64_t>& kept = sizes[at % 16];
     uint64_t known = kept.load(std::memory_order_relaxed);
     if (known >> kSizeBits != at) {
@@ -141,7 +141,7 @@ uint64_t caller_around_runtime(uint64_t at) {
     return is_nowhere(caller) ? 0 : caller;
 }
 
-uint64_t told_place(const void* codeptr) {
+uint64_t reported_place(const void* codeptr) {
     if (codeptr != nullptr) [[likely]]
         return address(codeptr);
     const uint64_t code = code_frame();

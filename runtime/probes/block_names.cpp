@@ -1,4 +1,4 @@
-// The names of blocks and markers. Looked up without a lock; a new one takes one.
+// Names of blocks and markers. Look-up takes no lock, a new name does.
 #include <string.h>
 
 #include <atomic>
@@ -32,7 +32,7 @@ uint64_t hash_of(SiteKind kind, uint8_t node_flags, const char* text, size_t byt
     return hash ^ hash >> 32;
 }
 
-// The name, or the slot where it belongs; null when the table is full.
+// The name, or the slot for it; null when the table is full.
 BlockName* find(uint64_t hash, SiteKind kind, uint8_t node_flags, const char* text, size_t bytes,
                 std::atomic<BlockName*>** free_slot) {
     for (uint32_t i = 0; i < kNameSlots; ++i) {
@@ -50,7 +50,7 @@ BlockName* find(uint64_t hash, SiteKind kind, uint8_t node_flags, const char* te
     return nullptr;
 }
 
-// `text` is the whole text, of which the name takes name_bytes.
+// `text` is the whole text, which starts with name_bytes of the name.
 BlockName* add(Thread* thread, const BlockName& wanted, const char* file, uint32_t line) {
     const SlowProbe work(thread);
     const NamesLock lock;
@@ -77,7 +77,7 @@ BlockName* add(Thread* thread, const BlockName& wanted, const char* file, uint32
     return name;
 }
 
-// Appends a colon and the number; the end.
+// Appends a colon and the number; returns the new end.
 char* put_line(char* end, uint32_t line) {
     char digits[10];
     int count = 0;

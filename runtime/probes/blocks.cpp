@@ -1,3 +1,4 @@
+// Begin and end of blocks, phases and markers.
 #include "runtime/probes/blocks.h"
 
 #include <string.h>
@@ -11,8 +12,8 @@ namespace dwell {
 
 namespace {
 
-// Where the return address of the function stands that calls this. Those of all procedures of the
-// program that are still under way stand above: what was called from the same frame stood there.
+// Stack address of the return address of the calling function. All active procedures of the program
+// have theirs above; a function called from the same frame had it there before.
 __attribute__((always_inline)) inline uint64_t own_frame() {
     return reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + sizeof(uint64_t);
 }
@@ -27,7 +28,7 @@ Site site_of_name(const BlockName* name) {
 
 uint64_t key_of(const BlockName* name) { return reinterpret_cast<uint64_t>(name); }
 
-// The node of a block or marker below the innermost entry, with a second line where that is needed.
+// The node of a block or marker below the innermost entry, with a second line where needed.
 FoundNode node_of_name(Thread* thread, const BlockName* name) {
     const CellIndex parent = thread->on.top->node;
     FoundNode found = find_node(thread, parent, site_of_name(name), nullptr);
@@ -35,11 +36,11 @@ FoundNode node_of_name(Thread* thread, const BlockName* name) {
     const bool counted = name->level == kLevelCount;
     const bool lasting =
         counted || name->kind == SiteKind::kMarker || (name->node_flags & kNodePhase) != 0;
-    if (lasting && !ensure_part(thread, cell_at<Node>(found.node))) return {0, found.way};
+    if (lasting && !ensure_part(thread, cell_at<Node>(found.node))) return {0, found.enter_kind};
     const bool is_block = name->kind == SiteKind::kBlock;
-    const EnterKind way = is_block ? remembered_way(found.way) : found.way;
+    const EnterKind enter_kind = is_block ? cached_enter_kind(found.enter_kind) : found.enter_kind;
     thread->known_children[known_child_slot(key_of(name), 0, parent)] = {
-        key_of(name), 0, parent, found.node, 0, counted ? EnterKind::kCounted : way};
+        key_of(name), 0, parent, found.node, 0, counted ? EnterKind::kCounted : enter_kind};
     return found;
 }
 
@@ -59,40 +60,40 @@ DWELL_COLD void begin_slowly(const BlockName* name, uint64_t marks, uint64_t fra
             thread->record->probes_dropped += 1;
             return;
         }
-        const uint64_t host = thread->on.top->frame;
+        const uint64_t around = thread->on.top->frame;
         const bool watched = live_ticket() != 0 && name->level != kLevelOff;
         const FoundNode found = watched ? node_of_name(thread, name) : FoundNode{};
         if (watched && found.node == 0) thread->record->probes_dropped += 1;
         if (found.node == 0 || name->level == kLevelCount) {
             if (found.node != 0) count_only(found.node);
-            push_unbooked(thread, row, host);
+            push_without_node(thread, row, around);
             return;
         }
-        open_entry(thread, row, host, found, work.start());
+        open_entry(thread, row, around, found, work.start());
     }
     thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
 }
 
-// Begins a block that is known here, or switched off; false when that takes the slow way.
+// Fast path of a beginning: a cached or switched-off block. False: take the slow path.
 inline bool begin_known(Thread* thread, const BlockName* name, uint64_t marks) {
     const uint64_t row = key_of(name) | marks;
-    const uint64_t host = thread->on.top->frame;
+    const uint64_t around = thread->on.top->frame;
     if (name->level == kLevelOff) [[unlikely]] {
         if (thread->on.top == thread->on.limit) return false;
-        push_unbooked(thread, row, host);
+        push_without_node(thread, row, around);
         return true;
     }
     const KnownChild* known = known_child(thread, key_of(name), 0);
     if (known == nullptr) return false;
-    if (known->way == EnterKind::kChild) [[likely]] {
-        push_entry(thread, known->node, row, host, 0);
-    } else if (known->way == EnterKind::kCounted) {
+    if (known->enter_kind == EnterKind::kChild) [[likely]] {
+        push_entry(thread, known->node, row, around, 0);
+    } else if (known->enter_kind == EnterKind::kCounted) {
         count_only(known->node);
-        push_unbooked(thread, row, host);
-    } else if (known->way == EnterKind::kChecked && is_due(cell_at<Node>(known->node))) {
+        push_without_node(thread, row, around);
+    } else if (known->enter_kind == EnterKind::kChecked && is_due(cell_at<Node>(known->node))) {
         return false;
     } else {
-        push_on_way(thread, known->node, known->way, row, host);
+        push_by_kind(thread, known->node, known->enter_kind, row, around);
     }
     return true;
 }
@@ -115,7 +116,7 @@ const BlockName* block_of(const ProbeEntry* entry) {
     return reinterpret_cast<const BlockName*>(entry->row & kRowAddress);
 }
 
-// What an end asks for.
+// What an end refers to.
 struct Wanted {
     GivenName name;          // null text: any
     const BlockName* exact;  // or this one
@@ -143,7 +144,7 @@ DWELL_COLD void end_slowly(Wanted wanted, uint64_t frame) {
     if (wanted.name.text != nullptr) wanted.name = clean_name(wanted.name);
     ProbeEntry* own = thread->on.top;
     while (own != thread->on.base && !is_wanted(own, wanted)) --own;
-    if (own != thread->on.base) close_with(thread, own, booked_now(work.start()), false);
+    if (own != thread->on.base) close_with(thread, own, recording_now(work.start()), false);
 }
 
 __attribute__((always_inline)) inline void end_wanted(const Wanted& wanted, uint64_t frame) {
@@ -158,13 +159,13 @@ __attribute__((always_inline)) inline void end_wanted(const Wanted& wanted, uint
         end_slowly(wanted, frame);
         return;
     }
-    if ((thread->on.top->row & (kRowUnbooked | kRowMoved)) != 0) [[unlikely]] {
-        if ((thread->on.top->row & kRowUnbooked) == 0) {
+    if ((thread->on.top->row & (kRowWithoutNode | kRowMoved)) != 0) [[unlikely]] {
+        if ((thread->on.top->row & kRowWithoutNode) == 0) {
             end_change(thread);
             end_slowly(wanted, frame);
             return;
         }
-        pop_unbooked(thread);
+        pop_without_node(thread);
         thread->slow_overhead += g_process.block_cost_ticks;
         end_change(thread);
         return;
@@ -175,7 +176,7 @@ __attribute__((always_inline)) inline void end_wanted(const Wanted& wanted, uint
 void add_to_block(Thread* thread, uint64_t volume) {
     const ProbeEntry* entry = thread->on.top;
     while (entry != thread->on.base && block_of(entry) == nullptr) --entry;
-    if (entry == thread->on.base || (entry->row & kRowUnbooked) != 0) return;
+    if (entry == thread->on.base || (entry->row & kRowWithoutNode) != 0) return;
     Node* node = cell_at<Node>(entry->node);
     if (ensure_part(thread, node)) cell_at<ProbePart>(node->part)->volume += volume;
 }
@@ -204,10 +205,10 @@ bool settle(Thread* thread, uint64_t frame, uint64_t now) {
             if (g_process.inject_ticks != 0) inject(thread);
         }
     } else if (thread->epoch != g_live->epoch) {
-        take_notice(thread);
+        apply_changes(thread);
     }
-    if (!change_stack(thread, frame, booked_now(now))) return false;
-    drop_gone(thread, frame + 1, booked_now(now));
+    if (!change_stack(thread, frame, recording_now(now))) return false;
+    drop_gone(thread, frame + 1, recording_now(now));
     return true;
 }
 
@@ -220,7 +221,7 @@ void begin_phase(const BlockName* name, uint64_t iteration) {
     Thread* const thread = t_thread;
     if (name == nullptr || thread == nullptr || thread->in_tool) return;
     const ProbeEntry* top = thread->on.top;
-    if (block_of(top) != name || (top->row & kRowUnbooked) != 0) return;
+    if (block_of(top) != name || (top->row & kRowWithoutNode) != 0) return;
     const Node* node = cell_at<Node>(top->node);
     auto* part = cell_at<ProbePart>(node->part);
     if (node->count == 1) part->first_iteration = iteration;

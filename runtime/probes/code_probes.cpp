@@ -1,12 +1,12 @@
-// Procedures of code built with -finstrument-functions, which calls the two functions below when
-// one is entered and left (GCC manual, "Program Instrumentation Options"). They are plain C calls:
-// the procedure's frame is not told, but looked for.
+// Probes of code built with -finstrument-functions, which calls the two functions below when a
+// procedure is entered and left (GCC manual, "Program Instrumentation Options"). These are plain C
+// calls, so the procedure's frame must be searched.
 //
-// A procedure that the compiler put inline into another one is told, too. It shares the frame of
-// that, and its call statement is where its own probe stands.
+// Procedures inlined into another one call them, too. Such a procedure has the frame of the outer
+// one, and its call statement is the place of its own probe.
 //
-// Code may have dwell's own probes as well (dwell-gcc -finstrument-functions): they come first, and
-// a procedure that they told of is not told again.
+// Code may contain dwell's probes as well (dwell-gcc -finstrument-functions). These come first, and
+// a procedure that they recorded is not recorded again.
 #include "runtime/calltree/nodes.h"
 #include "runtime/calltree/stack_walks.h"
 #include "runtime/measure/metrics.h"
@@ -17,11 +17,11 @@ namespace dwell {
 
 namespace {
 
-// What stands for a call: the return address, for inlined procedures that of the probe. Both at
-// once, for the table of known children.
+// Key for a call in the table of known children: the return address of the procedure, mixed with
+// that of the probe, which distinguishes inlined procedures.
 inline uint64_t mixed_call(uint64_t call, uint64_t probe) { return call ^ (probe << 17); }
 
-// What an entry's row holds.
+// The value of an entry's row.
 inline uint64_t row_of(uint64_t function, uint64_t call) {
     const uint64_t hash = (call * 0x9e3779b97f4a7c15ull) >> 54;
     return kRowCode | hash << kRowCallShift | (function & kRowAddress);
@@ -30,7 +30,8 @@ constexpr uint64_t kRowCall = uint64_t{0x3ff} << kRowCallShift;
 
 uint64_t slot_of(const Frame* frame) { return reinterpret_cast<uint64_t>(&frame->return_address); }
 
-// The frame of the procedure whose probe's is `frame`; that itself where there is no unwinder.
+// The procedure's frame, searched from its probe's `frame`; the probe's own frame without an
+// unwinder.
 uint64_t find_frame(Thread* thread, const Frame* frame, uint64_t call) {
     const uint64_t slot = slot_of(frame);
     FrameHint& hint = thread->frame_hints[place_in(kFrameHintBits, frame->return_address)];
@@ -45,9 +46,9 @@ uint64_t find_frame(Thread* thread, const Frame* frame, uint64_t call) {
     return found;
 }
 
-// Entries of frames that are gone, when a procedure with the frame `procedure` is entered by `call`
-// and its probe's frame is `slot`. What is left in the same frame holds the procedure: that was
-// inlined.
+// Closes entries of frames that are gone, when a procedure with the frame `procedure` is entered by
+// `call` and its probe's frame is `slot`. An entry left in the same frame contains the new
+// procedure, which was inlined.
 void drop_gone_code(Thread* thread, uint64_t slot, uint64_t procedure, uint64_t call,
                     uint64_t now) {
     drop_gone(thread, slot + 1, now);
@@ -60,16 +61,16 @@ void drop_gone_code(Thread* thread, uint64_t slot, uint64_t procedure, uint64_t 
 }
 
 Site site_of_code(Thread* thread, uint64_t function) {
-    Site site = site_of_call(thread, function + 1);  // the place is that of the byte before
+    Site site = site_of_call(thread, function + 1);  // site_of_call() looks at the byte before
     site.offset -= 1;
     site.kind = SiteKind::kProcedure;
     site.flags |= kNodeCode;
     return site;
 }
 
-// Whether `entry` is what a probe of dwell's opened for the procedure of that frame.
-bool is_told(const ProbeEntry& entry, uint64_t procedure) {
-    if (entry.frame != procedure || (entry.row & (kRowCalled | kRowUnbooked)) != 0) return false;
+// Whether `entry` was opened by one of dwell's probes for the procedure of that frame.
+bool is_recorded_by_probe(const ProbeEntry& entry, uint64_t procedure) {
+    if (entry.frame != procedure || (entry.row & (kRowCalled | kRowWithoutNode)) != 0) return false;
     const auto* row = reinterpret_cast<const SiteRow*>(entry.row & kRowAddress);
     return row != nullptr && row->kind == SiteKind::kProcedure;
 }
@@ -91,11 +92,11 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
         const bool inlined = top->frame == procedure;
         const CellIndex parent = top->node;
         const uint64_t mixed = mixed_call(call, frame->return_address);
-        if (is_told(*top, procedure) && top != thread->on.limit) {
+        if (is_recorded_by_probe(*top, procedure) && top != thread->on.limit) {
             thread->known_children[known_child_slot(function, mixed, parent)] = {
                 function,           mixed, parent, parent, static_cast<uint32_t>(procedure - slot),
                 EnterKind::kForeign};
-            push_unbooked(thread, row_of(function, call), procedure);
+            push_without_node(thread, row_of(function, call), procedure);
             return;
         }
         const Site call_site = site_of_call(thread, inlined ? frame->return_address : call);
@@ -116,7 +117,7 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
             parent,
             found.node,
             static_cast<uint32_t>(procedure - slot),
-            remembered_way(found.way)};
+            cached_enter_kind(found.enter_kind)};
         open_entry(thread, row_of(function, call), procedure, found, work.start());
     }
     thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
@@ -129,13 +130,13 @@ DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame)
     SlowProbe work(thread);
     if (!work.notice() || !change_stack(thread, slot, work.start())) return;
     drop_gone(thread, slot, work.start());
-    // A probe that is the last thing a procedure does is jumped to, and stands in its frame.
+    // A probe that is a tail call is jumped to, and runs in the procedure's frame.
     const bool jumped_to = frame->return_address == call;
     const uint64_t procedure = jumped_to ? slot : find_frame(thread, frame, call);
-    // Without an unwinder the frame is only known to lie above.
+    // Without an unwinder it is only known that the procedure's frame lies above.
     const bool exact = jumped_to || procedure != slot;
     auto is_own = [row = row_of(function, call)](const ProbeEntry* entry) {
-        return (entry->row & ~(kRowUnbooked | kRowMoved)) == row;
+        return (entry->row & ~(kRowWithoutNode | kRowMoved)) == row;
     };
     ProbeEntry* own = thread->on.top;
     while (!is_own(own) && (exact ? own->frame <= procedure : (own->row & kRowBlock) != 0)) {
@@ -146,11 +147,11 @@ DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame)
     }
 }
 
-// Opens a procedure that is known here; false when that takes the slow way.
+// Opens a cached procedure; false: take the slow path.
 inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, const Frame* frame) {
     const ProbeEntry* top = thread->on.top;
     const uint64_t slot = slot_of(frame);
-    // Part of the thread's own table.
+    // An entry of the thread's own table.
     auto* known = const_cast<KnownChild*>(
         known_child(thread, function, mixed_call(call, frame->return_address)));
     if (known == nullptr) return false;
@@ -159,28 +160,28 @@ inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, c
     const bool is_there =
         known->frame_offset == 0 || *reinterpret_cast<const uint64_t*>(procedure) == call;
     if (!is_there) return false;
-    if (known->way == EnterKind::kForeign) [[unlikely]] {
-        if (!is_told(*top, procedure)) return false;
-        push_unbooked(thread, row_of(function, call), procedure);
+    if (known->enter_kind == EnterKind::kForeign) [[unlikely]] {
+        if (!is_recorded_by_probe(*top, procedure)) return false;
+        push_without_node(thread, row_of(function, call), procedure);
         thread->slow_overhead += code_count_ticks();
         return true;
     }
     if (--thread->code_countdown == 0) [[unlikely]]
         control_code(thread, known);
-    if (known->way >= EnterKind::kCounted) [[unlikely]] {
+    if (known->enter_kind >= EnterKind::kCounted) [[unlikely]] {
         Node* const node = cell_at<Node>(known->node);
-        if (known->way == EnterKind::kChecked) {
+        if (known->enter_kind == EnterKind::kChecked) {
             if (is_due(node)) return false;
-            push_on_way(thread, known->node, known->way, row_of(function, call), procedure);
+            push_by_kind(thread, known->node, known->enter_kind, row_of(function, call), procedure);
             return true;
         }
         count_untimed(node);
-        push_unbooked(thread, row_of(function, call), procedure);
+        push_without_node(thread, row_of(function, call), procedure);
         thread->code_counted += 1;
         thread->slow_overhead += code_count_ticks();
         return true;
     }
-    push_on_way(thread, known->node, known->way, row_of(function, call), procedure);
+    push_by_kind(thread, known->node, known->enter_kind, row_of(function, call), procedure);
     return true;
 }
 
@@ -216,15 +217,15 @@ DWELL_EXPORT void __cyg_profile_func_exit(void* function, void* call_site) {
     const auto call = reinterpret_cast<uint64_t>(call_site);
     if (begin_change(thread)) [[likely]] {
         const ProbeEntry* top = thread->on.top;
-        const bool unbooked = (top->row & kRowUnbooked) != 0;
-        const uint64_t now = unbooked ? 0 : read_tsc();
+        const bool without_node = (top->row & kRowWithoutNode) != 0;
+        const uint64_t now = without_node ? 0 : read_tsc();
         if (lies_on(thread->on, slot_of(frame)) && top->frame >= slot_of(frame) &&
-            (top->row & ~kRowUnbooked) == row_of(code, call)) [[likely]] {
-            if (!unbooked) [[likely]] {
+            (top->row & ~kRowWithoutNode) == row_of(code, call)) [[likely]] {
+            if (!without_node) [[likely]] {
                 pop_called(thread, now);
                 return;
             }
-            pop_unbooked(thread);
+            pop_without_node(thread);
             end_change(thread);
             return;
         }

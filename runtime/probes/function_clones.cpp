@@ -1,3 +1,4 @@
+// Finds clones of procedures and loops among the nodes of the tree.
 #include "runtime/probes/function_clones.h"
 
 #include <string_view>
@@ -24,7 +25,7 @@ bool are_clones(const SiteRow* a, const SiteRow* b) {
            without_clone(text_of(a->name)) == without_clone(text_of(b->name));
 }
 
-// The row of `node`, which lies in the module of `row`, whose site is `site`.
+// The row of `node`, computed from `row` of the same module, whose site is `site`.
 const SiteRow* row_beside(const SiteRow* row, const Site& site, const Node* node) {
     const auto address = reinterpret_cast<uintptr_t>(row) + (node->site.offset - site.offset);
     return reinterpret_cast<const SiteRow*>(address);

@@ -1,3 +1,4 @@
+// Records grids of processes in the record file.
 #include "runtime/probes/grids.h"
 
 #include <string.h>
@@ -25,8 +26,8 @@ bool same_shape(const GridRecord* a, const GridRecord& b) {
            memcmp(a->size, b.size, sizeof(b.size)) == 0;
 }
 
-// The grid of that name (and shape, of those of MPI), made when needed; null when there is no room.
-// One more than the limit is made, so that readers see that it was passed.
+// Finds or creates the grid of that name (and shape, for grids of MPI); null when there is no room.
+// One grid more than the limit is created, so that readers can see that the limit was exceeded.
 GridRecord* grid_record(Thread* thread, const GridRecord& wanted) {
     FileHeader* header = g_process.header;
     const bool by_mpi = (wanted.periodic & kGridByMpi) != 0;
@@ -76,7 +77,7 @@ bool describe_grid(GivenName name, uint32_t flags, int dimensions, const int* si
     return true;
 }
 
-void meet_grid(MPI_Comm comm) {
+void record_cart_grid(MPI_Comm comm) {
     if (!g_mpi.usable) return;
     const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
     Thread* thread = probing_thread(frame);

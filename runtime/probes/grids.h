@@ -1,4 +1,4 @@
-// Grids of processes, as the program describes them (dwell.h) or MPI_Cart_create makes them.
+// Grids of processes, described by the program (dwell.h) or made by MPI_Cart_create.
 #ifndef DWELL_RUNTIME_PROBES_GRIDS_H_
 #define DWELL_RUNTIME_PROBES_GRIDS_H_
 
@@ -8,15 +8,14 @@
 
 namespace dwell {
 
-// Records a grid and this process's place in it; one of the same name is replaced. `periodic` may
-// be null; `flags` is 0 or kGridByMpi. False when that is no grid.
+// Records a grid and this process's coordinates; replaces a grid of the same name. `periodic` may
+// be null; `flags` is 0 or kGridByMpi. False for invalid sizes or coordinates.
 bool describe_grid(GivenName name, uint32_t flags, int dimensions, const int* sizes,
                    const int* periodic, const int* coordinates);
 
-// After an MPI_Cart_create: asks the communicator, which is local to the process. Those of half of
-// the ranks or fewer are left out: such grids may be many of one shape, so that a place in them
-// says little of the rank.
-void meet_grid(MPI_Comm comm);
+// After an MPI_Cart_create: asks the communicator, a local operation. Grids of half of the ranks or
+// fewer are left out: there may be many of one shape, and coordinates then say little of a rank.
+void record_cart_grid(MPI_Comm comm);
 
 }  // namespace dwell
 

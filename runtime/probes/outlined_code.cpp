@@ -1,3 +1,4 @@
+// Finds the OpenMP code that a thread executes by its open entries.
 #include "runtime/probes/outlined_code.h"
 
 #include "runtime/contract/virtual_clock.h"
@@ -9,7 +10,7 @@ uint64_t (*g_gomp_code_frame)() = nullptr;
 
 namespace {
 
-// Its code is one that the OpenMP runtime calls.
+// The row of a construct whose code is called by the OpenMP runtime.
 bool is_code_row(uint64_t row) { return is_region_row(row) || is_row_of(row, OmpConstruct::kTask); }
 
 uint64_t inner_code_frame() {

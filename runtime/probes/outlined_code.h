@@ -1,6 +1,6 @@
-// The code that an OpenMP runtime calls on a thread: of a region or task, which the compiler has
-// made a function of its own. A call path ends where that code begins, as the construct's entry
-// stands for all that lies around it.
+// The code of an OpenMP region or task, which the compiler has outlined into a function that the
+// OpenMP runtime calls. A call path ends where that code begins; the construct's open entry stands
+// for everything around it.
 #ifndef DWELL_RUNTIME_PROBES_OUTLINED_CODE_H_
 #define DWELL_RUNTIME_PROBES_OUTLINED_CODE_H_
 
@@ -14,7 +14,7 @@ constexpr uint64_t omp_row(OmpConstruct construct, uint64_t address) {
            (address & kRowAddress);
 }
 inline bool is_row_of(uint64_t row, OmpConstruct construct) {
-    return (row & ~kRowUnbooked & ~kRowAddress) == omp_row(construct, 0);
+    return (row & ~kRowWithoutNode & ~kRowAddress) == omp_row(construct, 0);
 }
 
 inline uint16_t construct_of_row(uint64_t row) {
@@ -24,16 +24,15 @@ inline bool is_region_row(uint64_t row) {
     return (row & kRowOmp) != 0 && is_omp_region(construct_of_row(row));
 }
 
-// Where the innermost code begins that the OpenMP runtime called on this thread: an address between
-// its frames and the runtime's; 0 when not known. Null until someone reports.
+// Stack address at which the innermost code called by the OpenMP runtime on this thread begins: it
+// lies between that code's frames and the runtime's. 0: unknown. Null until OpenMP is observed.
 extern uint64_t (*g_omp_code_frame)() __attribute__((visibility("hidden")));
-// The same of libgomp, which may be in the same process.
+// Likewise for libgomp, which may be in the same process.
 extern uint64_t (*g_gomp_code_frame)() __attribute__((visibility("hidden")));
 
-// Of the innermost code that the OpenMP runtime called on this thread, a task's or a region's: as
-// it was created or forked; 0: of none.
+// Address of the innermost region's or task's code on this thread, as forked or created; 0: none.
 uint64_t omp_code_address();
-// What g_omp_code_frame tells, where that is what the innermost entry stands for.
+// The result of g_omp_code_frame, if the innermost open entry stands for that code; else 0.
 uint64_t omp_code_frame(const Thread* thread);
 
 }  // namespace dwell

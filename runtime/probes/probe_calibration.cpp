@@ -1,4 +1,4 @@
-// What a pair of probes costs, measured before the first one (DESIGN 4, local rule).
+// Measures the cost of a pair of probes before the first one (DESIGN 4, local rule).
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
@@ -11,14 +11,14 @@ namespace dwell {
 
 namespace {
 
-// A site of no one.
+// A site that belongs to no module.
 struct CalibrationSite {
     SiteRow row;
     uint8_t level;
 };
 CalibrationSite g_site;
 
-// The probes as a plugin writes them (site_table.h), without the test of the level.
+// Calls a probe as compiled code does (site_table.h), without the test of the level.
 inline void call_probe(void (*probe)(), const SiteRow* row, const uint64_t* slot) {
     asm volatile(
         "mov %1, %%r11\n\t"
@@ -52,7 +52,7 @@ void calibrate_probes(Thread* thread) {
     const StepTicks timed = least_ticks(thread, node, pair);
     g_process.probe_inner_ticks = timed.inner;
     g_process.probe_cost_ticks = timed.all;
-    known->way = EnterKind::kCounted;
+    known->enter_kind = EnterKind::kCounted;
     g_site.level = kLevelCount;
     g_process.probe_count_ticks = least_ticks(thread, node, pair).all;
     calibrate_blocks(thread, child);

@@ -1,3 +1,4 @@
+// Registers modules of instrumented sites, and adapts their levels to the cost of probes.
 #include "runtime/probes/probe_control.h"
 
 #include <cxxabi.h>
@@ -18,30 +19,30 @@ namespace dwell {
 namespace {
 
 constexpr int kMaxSiteModules = 512;
-// How often control looks, about, and how long a reduced site rests before it is timed again: twice
-// as long each time.
+// Approximate time between two checks. A reduced site is timed again after a rest, which doubles
+// each time.
 constexpr uint64_t kLookEvery_ns = 500'000;
-constexpr uint64_t kGap_ns = 100'000;          // a gap lasts, while something is sampled
+constexpr uint64_t kGap_ns = 100'000;          // length of a gap while any site is sampled
 constexpr uint64_t kFirstRest_ns = 1'000'000;  // the first rest is twice that
 constexpr int kLongestRestDoublings = 12;      // 4 s
-constexpr uint32_t kMostCounted = 16 * 1024;   // entries that only count between two looks
-// What a thread may spend at once, and counting in one gap beyond that: a few milliseconds are not
-// missed, and most bursts are paid from them.
+constexpr uint32_t kMostCounted = 16 * 1024;   // entries that only count between two checks
+// Largest credit of a thread, and limit of counting cost in one gap beyond the credit: most bursts
+// are covered by a few milliseconds.
 constexpr uint64_t kMostCredit_ns = 1'000'000;
 constexpr uint64_t kMostOfGap_ns = 4'000'000;
-// A site that takes longer than this many pairs of probes cannot be what makes them expensive.
+// A site that lasts longer than this many pairs of probes cannot make them expensive.
 constexpr uint64_t kShortInCosts = 4;
 
-// What control knows of a site.
+// What control knows about a site.
 struct SiteState {
     uint8_t wanted;        // the level that the user enabled
-    bool kept;             // the user said that it is on: it stays on, whatever it costs
-    uint8_t rests;         // times it was no longer timed
-    uint64_t retry_ticks;  // real ticks when it is timed again, 0: it is as wanted
+    bool kept;             // enabled explicitly by the user: stays on at any cost
+    uint8_t rests;         // how often it was reduced
+    uint64_t retry_ticks;  // real ticks at which it is timed again, 0: has its wanted level
     SampledSite sampling;
 };
 
-// What probes of a thread took since it looked last, and what is left of what it may spend.
+// Cost of a thread's probes since its last check, and its remaining credit.
 struct Window {
     uint64_t lost;
     uint64_t earned;
@@ -51,9 +52,9 @@ struct Window {
 
 struct Registered {
     const SiteModule* module;
-    SiteState* states;  // one a row
-    bool by_symbols;    // probes of units without links reach the library
-    bool by_links;      // those of the others do
+    SiteState* states;  // one for each row
+    bool by_symbols;    // units without link tables reach the library
+    bool by_links;      // units with link tables do
 };
 
 Registered g_modules[kMaxSiteModules];
@@ -62,7 +63,7 @@ bool g_on = false;
 // Written with StateLock held.
 uint64_t g_next_retry = UINT64_MAX;
 
-EnablingProfile* g_enabled = nullptr;  // made once, lives on
+EnablingProfile* g_enabled = nullptr;  // created once, never freed
 std::atomic<bool> g_profile_reduced{false};
 
 uint8_t level_after(Decision decision) {
@@ -117,7 +118,7 @@ void switch_on(Registered* registered) {
     }
 }
 
-// A module that holds units of both kinds has a constructor for each.
+// A module that contains units of both kinds registers twice.
 void register_module(const SiteModule* module, bool by_links) {
     const bool observe = probes_wanted();
     const StateLock lock;
@@ -126,11 +127,11 @@ void register_module(const SiteModule* module, bool by_links) {
         [module](const Registered& known) { return known.module->rows == module->rows; });
     if (registered == g_modules + g_module_count) {
         if (g_module_count == kMaxSiteModules) {
-            static bool said = false;
-            if (!said)
+            static bool warned = false;
+            if (!warned)
                 warn_of_job("more than %d instrumented modules: the rest is not watched",
                             kMaxSiteModules);
-            said = true;
+            warned = true;
             return;
         }
         *registered = {module, nullptr, false, false};
@@ -143,7 +144,7 @@ void register_module(const SiteModule* module, bool by_links) {
     }
 }
 
-// With StateLock held: the state of a row, null when its module is gone.
+// The state of a row; null when its module was unloaded. StateLock must be held.
 SiteState* state_of(const SiteRow* row) {
     for (int i = 0; i < g_module_count; ++i) {
         const SiteModule* module = g_modules[i].module;
@@ -161,19 +162,19 @@ uint64_t ticks_of_ns(uint64_t ns) {
     return static_cast<uint64_t>(static_cast<double>(ns) * ticks / (elapsed_ns + 1));
 }
 
-// All levels changed between full and counting: what threads remember may be wrong.
+// Levels changed between full and counting: cached children may be wrong.
 void change_ticket() {
     if (g_live->ticket != 0) __atomic_fetch_add(&g_live->ticket, 1, __ATOMIC_RELEASE);
 }
 
-// No site of the module is on any more.
+// Switches all sites of the module off.
 void switch_off(const Registered& registered, uint64_t now) {
     const SiteModule* module = registered.module;
     forget_sampled(*module, now);
     memset(module->levels, 0, static_cast<size_t>(module->levels_end - module->levels));
 }
 
-// Times reduced sites again whose rest is over.
+// Times reduced sites again whose rest has ended.
 void retry_sites(uint64_t now) {
     uint64_t next = UINT64_MAX;
     for (int i = 0; i < g_module_count; ++i) {
@@ -194,7 +195,8 @@ void retry_sites(uint64_t now) {
     change_ticket();
 }
 
-// Calls work(row, state) for a row and the loops in it, whose own level the user left to control.
+// Calls work(row, state) for a row and the loops in it, except those that the user enabled
+// explicitly.
 template <typename Work>
 void for_each_within(const SiteRow* row, Work work) {
     SiteState* state = state_of(row);
@@ -214,8 +216,8 @@ bool has_loop(const Node* node, const Site& loop) {
     return false;
 }
 
-// The site of the probe that was the last of a window in which probes cost too much, with the loops
-// in it: full, then counting, then sampled.
+// Reduces the site of the last probe of a window in which probes cost too much, and its loops: from
+// full to counting, then to sampled.
 void step_down(const SiteRow* row, const Node* node, uint64_t now, const Window& window) {
     const SiteState* known = state_of(row);
     if (known == nullptr || known->kept) return;
@@ -238,7 +240,7 @@ void step_down(const SiteRow* row, const Node* node, uint64_t now, const Window&
             Site site = node->site;
             site.kind = inner->kind;
             site.offset += static_cast<uint64_t>(inner - row) * sizeof(SiteRow);
-            // A loop that nobody entered costs nothing, and off it would have no place in the tree.
+            // A loop that was never entered costs nothing, and would have no node while it is off.
             if (inner != row && !has_loop(node, site)) return;
             sample(&state->sampling, inner, site, now, window.lost, window.earned);
         });
@@ -246,11 +248,11 @@ void step_down(const SiteRow* row, const Node* node, uint64_t now, const Window&
 }
 
 bool is_short(const Node* node, uint64_t cost_ticks) {
-    // Recursive entries share the time of the one that is timed.
+    // Recursive entries share the time of the timed one.
     const uint64_t counted = node->part != 0 ? cell_at<ProbePart>(node->part)->counted : 0;
     const uint64_t watched = node->count > counted ? node->count - counted : 0;
     if (watched == 0) return true;
-    // At the limit of intrusion, something this long cannot be called too often by itself.
+    // At the overhead limit, a longer site alone cannot be called too often.
     const uint64_t limit = cost_ticks * 1000 / g_process.options.probe_limit;
     return node->ticks / watched < limit * kShortInCosts;
 }
@@ -268,12 +270,12 @@ void for_each_table(const LinkedModule* module, Work work) {
 
 }  // namespace
 
-// How many steps of a window that took `elapsed` make up the time after which control looks again.
+// Steps of the next window so that it lasts `wanted_ns`, after a window that took `elapsed`.
 static uint32_t next_window(uint32_t window, uint64_t elapsed, uint64_t wanted_ns, uint32_t most) {
     const double wanted =
         static_cast<double>(ticks_of_ns(wanted_ns)) / static_cast<double>(elapsed) * window;
     if (wanted < 1) return 1;
-    // Some steps are much shorter than others.
+    // Steps differ in length.
     most = std::min(most, 2 * window);
     return wanted > most ? most : static_cast<uint32_t>(wanted);
 }
@@ -289,14 +291,14 @@ void start_control(Thread* thread) {
     thread->count_countdown = thread->count_window = kControlCountdown;
     thread->probe_lost_ticks = 0;
     thread->control_ticks = thread->gap_ticks = now_ticks();
-    thread->probe_credit = INT64_MAX / 2;  // all that it may have
+    thread->probe_credit = INT64_MAX / 2;  // limited at the first check
     thread->code_countdown = thread->code_window = kControlCountdown;
     thread->code_counted = 0;
     thread->code_looked_ticks = thread->control_ticks;
 }
 
-// Books what probes took since the last look.
-static Window classify_credit(Thread* thread, uint64_t now) {
+// Updates the thread's credit by the cost of probes since the last check.
+static Window update_credit(Thread* thread, uint64_t now) {
     const uint64_t counted = thread->count_window - thread->count_countdown;
     const uint64_t count_lost = counted * g_process.probe_count_ticks;
     const uint64_t pairs = thread->probe_window - thread->probe_countdown;
@@ -311,7 +313,7 @@ static Window classify_credit(Thread* thread, uint64_t now) {
     return window;
 }
 
-// Reduces the site whose probe was the last, or times reduced ones again. True when one goes off.
+// Reduces the site of the last probe, or times reduced sites again. True when a site goes off.
 static bool adapt_levels(const SiteRow* row, const Node* node, uint64_t now, const Window& window) {
     if (g_process.options.probe_limit == 0) return false;
     if (window.lost > window.earned) {
@@ -332,35 +334,35 @@ static bool adapt_levels(const SiteRow* row, const Node* node, uint64_t now, con
 
 void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     Thread* thread = t_thread;
-    // A window of pairs is over, or else one of entries that only count.
+    // The window of pairs has ended, or else that of counted entries.
     const bool pairs = thread->probe_countdown == 0;
-    if (t_in_guard != 0) {  // a signal handler: the next probe looks
+    if (t_in_guard != 0) {  // in a signal handler: the next probe checks
         (pairs ? thread->probe_countdown : thread->count_countdown) = 1;
         return;
     }
     const uint64_t now = now_ticks();
     thread->in_tool.begin();
-    const Window window = classify_credit(thread, now);
-    const bool tried = trial_goes_on();
+    const Window window = update_credit(thread, now);
+    const bool tried = is_trial_gap();
     bool off = false;
-    if (pairs && sampling_goes_on()) {
+    if (pairs && any_site_sampled()) {
         const StateLock lock;
         off = change_gap(row, now, window.credit, window.most);
     }
     const KnownChild& known = thread->known_children[known_child_slot(
         reinterpret_cast<uint64_t>(row), row->kind == SiteKind::kProcedure ? *slot : 0,
         thread->on.top->node)];
-    // A site that only counts was entered under the innermost entry, another one just left.
+    // A counted site was entered below the innermost entry, any other one was just left.
     const bool is_known = known.row == reinterpret_cast<uint64_t>(row);
     const Node* node = is_known ? cell_at<Node>(known.node) : nullptr;
     if (adapt_levels(row, node, now, window)) off = true;
-    if (off) {  // entries that are open end now, as their leave never comes
+    if (off) {  // open entries end now, because their leave will not come
         change_ticket();
-        end_entries_of_off(thread);
+        end_switched_off_entries(thread);
     }
     note_usage_at_times(now);
-    // Often enough to see a change soon, rarely enough to cost nothing. What ends a window of pairs
-    // does not depend on what only counts, nor on what a trial of that takes.
+    // Frequent enough to react soon, rare enough to cost nothing. The length of a window of pairs
+    // must not depend on counted entries or on the cost of a trial.
     const uint32_t counted = std::max(thread->count_window - thread->count_countdown, 64u);
     thread->count_countdown = thread->count_window =
         next_window(counted, now - thread->control_ticks + 1, kLookEvery_ns, kMostCounted);
@@ -368,11 +370,11 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         if (!tried) {
             thread->gap_window =
                 next_window(thread->gap_window, now - thread->gap_ticks + 1,
-                            sampling_goes_on() ? kGap_ns : kLookEvery_ns, kControlCountdown);
+                            any_site_sampled() ? kGap_ns : kLookEvery_ns, kControlCountdown);
         }
         thread->probe_countdown = thread->gap_window;
     }
-    if (off) thread->probe_countdown = 1;  // a gap that was cut ends soon
+    if (off) thread->probe_countdown = 1;  // a gap that was cut short ends soon
     thread->probe_window = thread->probe_countdown;
     const uint64_t after = now_ticks();
     thread->probe_lost_ticks = cost_of_slow(after - now);
@@ -392,19 +394,19 @@ void control_code(Thread* thread, KnownChild* known) {
     const auto permille =
         static_cast<uint64_t>(1000.0 * static_cast<double>(lost) / static_cast<double>(elapsed));
     Node* node = cell_at<Node>(known->node);
-    const bool counts = known->way == EnterKind::kCounted;
+    const bool counts = known->enter_kind == EnterKind::kCounted;
     if (limit != 0 && permille > limit) {
         const bool reduce =
             !counts && is_short(node, g_process.block_cost_ticks) && ensure_part(thread, node);
         if (reduce) {
-            known->way = EnterKind::kCounted;
+            known->enter_kind = EnterKind::kCounted;
             thread->code_retry_ticks = now + (ticks_of_ns(kFirstRest_ns) << thread->code_rests);
         }
     } else if (thread->code_retry_ticks != 0 && now >= thread->code_retry_ticks &&
                permille * 2 <= limit) {
-        // Sites and blocks that have a level are found again with it.
+        // Sites and blocks with a level are looked up again and keep their level.
         for (KnownChild& child : thread->known_children) {
-            if (child.way == EnterKind::kCounted) child.row = 0;
+            if (child.enter_kind == EnterKind::kCounted) child.row = 0;
         }
         thread->code_retry_ticks = 0;
         if (thread->code_rests < kLongestRestDoublings) thread->code_rests += 1;

@@ -1,14 +1,13 @@
-// Which sites are watched how closely: what the user enabled, and what the runtime reduces because
-// it costs too much (Pablo's adaptive levels with low and high water marks; DESIGN 8).
+// Controls how closely sites are watched: the levels that the user enabled, and reductions of sites
+// that cost too much (Pablo's adaptive levels with low and high water marks; DESIGN 8).
 //
-// A thread earns the limit of the time that passes and pays for its probes; it has a millisecond to
-// begin with, and at most. Each look, every kControlCountdown probes or 0.5 ms, at which more was
-// paid than earned reduces the site whose probe happened to be the last, a frequent one, if it is
-// short, with the loops in it: with less than half of the most it is only counted, exactly, and
-// with nothing left it is sampled (probe_trials.h), off but for trials from the end of the gap on,
-// with those of its loops that were entered.
-// Entries of it that are open end then. With three quarters of the most again it is timed, after a
-// rest that is longer each time.
+// A thread has a credit of at most one millisecond, to which the permitted share of the passing
+// time is added and from which the cost of its probes is taken. Each check, every kControlCountdown
+// probes or 0.5 ms, at which more was spent than earned reduces the site of the latest probe, with
+// its loops, if that site is short. Below half of the maximum credit the site is only counted,
+// exactly; without credit it is sampled (probe_trials.h): off from the end of the gap on, except in
+// trials. Open entries of a site that goes off end. Above three quarters of the maximum a site is
+// timed again, after a rest that doubles each time.
 #ifndef DWELL_RUNTIME_PROBES_PROBE_CONTROL_H_
 #define DWELL_RUNTIME_PROBES_PROBE_CONTROL_H_
 
@@ -23,18 +22,18 @@ namespace dwell {
 
 constexpr uint32_t kControlCountdown = 1024;
 
-// Reads the profile of DWELL_ENABLE, "" for none. False after a line on stderr.
+// Reads the profile named by DWELL_ENABLE, "" for none. False after a line on stderr.
 bool read_enabling_profile(const char* path);
 
-// Whether that profile has switched a site off, or has it only counted.
+// Whether that profile switches a site off or to counting.
 bool profile_reduced_sites();
 
-// What only counts notes with each entry (count_reduced): the number of the gap that goes on, <<
-// 32, and how many entries one stands for that is made in a trial, less one; 0: there is none.
+// Noted with each counted entry (count_reduced): the number of the current gap << 32 | weight - 1
+// of an entry in a trial; lower half 0: no trial.
 extern uint64_t g_gap __attribute__((visibility("hidden")));
 
-// What slow work of a probe costs for control, of the `ticks` that it took: more than this many
-// pairs do is a processor that was lost meanwhile.
+// The cost that control charges for slow work of a probe that took `ticks`: more than this many
+// pairs of probes means that the processor was lost meanwhile.
 inline uint64_t cost_of_slow(uint64_t ticks) {
     return std::min(ticks, 256 * g_process.probe_cost_ticks);
 }
@@ -42,25 +41,25 @@ inline uint64_t cost_of_slow(uint64_t ticks) {
 // The level that the user enabled for a block or marker.
 uint8_t enabled_level_of(const SiteFacts& named);
 
-// The thread begins: its first window of costs.
+// Starts the first window of costs at the thread's beginning.
 void start_control(Thread* thread);
 
-// The same for a procedure of code built with -finstrument-functions, whose entry ended a window.
-// It has no level: its entries there are only counted (EnterKind::kCounted), until all are tried
-// again.
+// Control for a procedure of code built with -finstrument-functions whose entry ended a window.
+// Such procedures have no level: their entries are only counted (EnterKind::kCounted) until all are
+// timed again.
 void control_code(Thread* thread, KnownChild* known);
 
-// What such an entry costs, about: it and its end are each a look-up and a count, as a marker is.
+// Approximate cost of a counted entry: it and its end are a look-up and a count each, as a marker
+// is.
 inline uint64_t code_count_ticks() { return 2 * g_process.mark_cost_ticks; }
 
-// Sets the levels of all registered sites: those that the user enabled, or zero.
+// Sets the levels of all registered sites to those that the user enabled, or to zero.
 void switch_sites(bool on);
 
-// When control switched the site off, in real ticks; 0: it is not off for that reason. The row need
-// not be there any more.
+// Real ticks at which control switched the site off; 0: it did not. The row's module may be gone.
 uint64_t switched_off_at(const SiteRow* row);
 
-// The number of modules registered now.
+// The number of registered modules.
 int registered_modules();
 
 }  // namespace dwell

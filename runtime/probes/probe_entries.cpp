@@ -1,14 +1,14 @@
-// Where a probe arrives, and its fast way (see probes.h, site_table.h). Everything here is compiled
-// for general registers only: a probe's caller keeps its vector registers without anyone saving
-// them. Whatever the fast way cannot do goes to probes.cpp through dwell_slowly, which saves them.
+// Entry points of the probes and their fast path (probes.h, site_table.h). Compiled for general
+// registers only, because a probe's caller keeps live values in vector registers that nobody saves.
+// Everything else goes to probes.cpp through dwell_slowly, which saves them.
 #include "runtime/measure/metrics.h"
 #include "runtime/probes/probes.h"
 
 #if defined(__x86_64__)
 
-// The entry points. The registers that the fast way may change are saved; r10 and r11 are the
-// caller's to lose, and so is r9 where it brings back an address. gcc is told to leave r8 and r9
-// alone in this file: no function here may have more than four arguments.
+// The entry points. Registers that the fast path may change are saved, except r10 and r11, and r9
+// where it returns an address. gcc must not use r8 and r9 in this file: no function here may have
+// more than four arguments.
 #if defined(__clang__)
 #define DWELL_SAVED "%rax, %rcx, %rdx, %rsi, %rdi, %r8, %r9"
 #define DWELL_RESTORED "%r9, %r8, %rdi, %rsi, %rdx, %rcx, %rax"
@@ -138,10 +138,11 @@ extern "C" void dwell_slowly(Slowly work, const SiteRow* row, const uint64_t* sl
 
 namespace {
 
-// The thread was watched but the process no longer is, or pauses, or is a fork of one that was.
+// The thread was observed, but the process is not any more, is paused, or is a fork.
 inline bool is_off(const Thread* thread) { return thread != nullptr && live_ticket() == 0; }
 
-// Books the cost of a pair of probes and ends the change. Now and then control looks at the costs.
+// Adds the cost of a pair of probes and ends the change. When the countdown is over, control
+// checks.
 __attribute__((always_inline)) inline void end_charged(Thread* thread, uint64_t ticks,
                                                        uint32_t* countdown, const SiteRow* row,
                                                        const uint64_t* slot) {
@@ -154,17 +155,17 @@ __attribute__((always_inline)) inline void end_charged(Thread* thread, uint64_t 
     end_change(thread);
 }
 
-// The same for an entry that only counts, which has a countdown of its own.
+// Likewise for an entry that is only counted; it has a countdown of its own.
 inline void end_counted(Thread* thread, const SiteRow* row, const uint64_t* slot) {
     end_charged(thread, g_process.probe_count_ticks, &thread->count_countdown, row, slot);
 }
 
-// Probes that do not come the fast way: for the compiler rare, so that the fast way has no detours.
+// Probes that cannot take the fast path; marked cold to keep the fast path straight.
 DWELL_COLD void enter_unusually(const SiteRow* row, const uint64_t* slot) {
     if (!is_off(t_thread)) dwell_slowly(enter_slowly, row, slot, 0);
 }
 
-// Of a loop that counts in the node of a procedure that is not open: its call tells which.
+// Counts a loop in the node of a procedure that is not open, found by the procedure's call.
 __attribute__((noinline)) void count_by_call(Thread* thread, const SiteRow* row,
                                              const uint64_t* slot) {
     const KnownChild* known = known_child(thread, reinterpret_cast<uint64_t>(row), *slot);
@@ -177,38 +178,39 @@ __attribute__((noinline)) void count_by_call(Thread* thread, const SiteRow* row,
     end_counted(thread, row, slot);
 }
 
-// What is rarer stands in functions of its own, which end the change and what the probe does, so
-// that the common case need not save registers for them: here recursion, sites that only count, and
-// those that metrics are read at, the slow way, if they last long enough.
+// Rarer cases are functions of their own that end the change and the probe, so that the common case
+// need not save registers for them. This one: recursion, counted sites, and nodes at which metrics
+// are read (on the slow path) if they last long enough.
 __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* row,
                                                const uint64_t* slot, const KnownChild& known) {
     Node* const node = cell_at<Node>(known.node);
-    if (known.way == EnterKind::kChecked && is_due(node)) {
+    if (known.enter_kind == EnterKind::kChecked && is_due(node)) {
         end_change(thread);
         enter_unusually(row, slot);
         return;
     }
-    if (known.way >= EnterKind::kForeign) {
-        if (known.way == EnterKind::kByCall) {
+    if (known.enter_kind >= EnterKind::kForeign) {
+        if (known.enter_kind == EnterKind::kByCall) {
             count_by_call(thread, row, slot);
             return;
         }
-        // A part of the procedure that is open.
-        push_unbooked(thread, reinterpret_cast<uint64_t>(row), reinterpret_cast<uint64_t>(slot));
+        // A part of the open procedure, split off by the compiler.
+        push_without_node(thread, reinterpret_cast<uint64_t>(row),
+                          reinterpret_cast<uint64_t>(slot));
         end_change(thread);
         return;
     }
-    if (known.way == EnterKind::kCounted) {
+    if (known.enter_kind == EnterKind::kCounted) {
         count_reduced(node, row);
         end_counted(thread, row, slot);
         return;
     }
-    push_on_way(thread, known.node, known.way, reinterpret_cast<uint64_t>(row),
-                reinterpret_cast<uint64_t>(slot));
+    push_by_kind(thread, known.node, known.enter_kind, reinterpret_cast<uint64_t>(row),
+                 reinterpret_cast<uint64_t>(slot));
     end_change(thread);
 }
-// Deeper than open entries are kept: an entry only counts; the slow way when its node is not known
-// or has no second line yet.
+// Deeper than the stack of open entries: the entry is only counted, on the slow path when its node
+// is unknown or has no second line yet.
 __attribute__((noinline)) void count_too_deep(Thread* thread, const SiteRow* row,
                                               const uint64_t* slot, uint64_t return_address) {
     const auto key = reinterpret_cast<uint64_t>(row);
@@ -226,8 +228,8 @@ __attribute__((noinline)) void count_too_deep(Thread* thread, const SiteRow* row
     end_counted(thread, row, slot);
 }
 
-// Opens the child of the innermost entry that `row` and `return_address` lead to, if it is known,
-// and ends the change; or else false.
+// Opens the cached child of the innermost entry for `row` and `return_address` and ends the change;
+// false when it is not cached.
 __attribute__((always_inline)) inline bool enter_known(Thread* thread, const SiteRow* row,
                                                        const uint64_t* slot,
                                                        uint64_t return_address) {
@@ -241,12 +243,12 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
     const KnownChild* known =
         &thread->known_children[known_child_slot(key, return_address, top->node)];
     asm("" : "+r"(known));  // computed once
-    // Read again rather than kept in a register that would have to be saved.
+    // Loaded again, because keeping it would cost a saved register.
     const CellIndex parent = __atomic_load_n(&top->node, __ATOMIC_RELAXED);
     if (known->row != key || known->return_address != return_address || known->parent != parent) {
         return false;
     }
-    if (known->way != EnterKind::kChild) [[unlikely]] {
+    if (known->enter_kind != EnterKind::kChild) [[unlikely]] {
         enter_otherwise(thread, row, slot, *known);
         return true;
     }
@@ -255,7 +257,7 @@ __attribute__((always_inline)) inline bool enter_known(Thread* thread, const Sit
     return true;
 }
 
-// The end of a leave, when the innermost entry was booked.
+// End of a leave, after the innermost entry was recorded.
 inline void end_entry(Thread* thread, const SiteRow* row, const uint64_t* slot) {
     thread->on.top -= 1;
     *thread->on.depth -= 1;
@@ -277,7 +279,7 @@ __attribute__((noinline)) void leave_untimed(Thread* thread, const SiteRow* row,
     end_entry(thread, row, slot);
 }
 
-// Left while the process pauses, but entered before.
+// Left during a pause, entered before.
 bool is_open_in_pause(const Thread* thread, const SiteRow* row, uint64_t frame) {
     const ProbeEntry* top = thread->on.top;
     return g_live->paused != 0 && (top->row & ~kRowMoved) == reinterpret_cast<uint64_t>(row) &&
@@ -303,14 +305,14 @@ __attribute__((always_inline)) inline void enter_loop(Thread* thread, const Site
     enter_unusually(row, slot);
 }
 
-// Entered when the site only counted, was off, or lay too deep: there is no entry; or it is a part
-// of the procedure that is open.
+// A leave without an entry: at its enter the site was only counted, off, or too deep; or it is a
+// part of the open procedure.
 __attribute__((noinline)) void leave_unopened(Thread* thread, const SiteRow* row,
                                               const uint64_t* slot, uint64_t iterations) {
     const ProbeEntry* const top = thread->on.top;
     const auto frame = reinterpret_cast<uint64_t>(slot);
-    if (top->row == (reinterpret_cast<uint64_t>(row) | kRowUnbooked) && top->frame == frame) {
-        pop_unbooked(thread);
+    if (top->row == (reinterpret_cast<uint64_t>(row) | kRowWithoutNode) && top->frame == frame) {
+        pop_without_node(thread);
         thread->slow_overhead += g_process.probe_count_ticks;
         end_change(thread);
         return;
@@ -360,7 +362,7 @@ using namespace dwell;
 
 extern "C" {
 
-// Called by the assembly above only.
+// Called only by the assembly above.
 #define DWELL_HIDDEN __attribute__((visibility("hidden"), used))
 
 DWELL_HIDDEN void dwell_probe_enter(const SiteRow* row, const uint64_t* slot) {
@@ -381,12 +383,12 @@ DWELL_HIDDEN void dwell_probe_loop_enter(const SiteRow* row, const uint64_t* slo
 
 DWELL_HIDDEN uint64_t* dwell_probe_loop_enter_counting(const SiteRow* row, const uint64_t* slot) {
     enter_loop(t_thread, row, slot);
-    const Thread* const thread = t_thread;  // it may be new
+    const Thread* const thread = t_thread;  // may have been attached just now
     if (thread == nullptr) return nullptr;
     const ProbeEntry* const top = thread->on.top;
     if (top->row != reinterpret_cast<uint64_t>(row) ||
         top->frame != reinterpret_cast<uint64_t>(slot)) [[unlikely]] {
-        return nullptr;  // no entry: it is only counted, or nothing is recorded now
+        return nullptr;  // no entry: only counted, or not recorded now
     }
     return &cell_at<ProbePart>(cell_at<Node>(top->node)->part)->iterations;
 }
@@ -415,7 +417,7 @@ DWELL_HIDDEN void dwell_probe_vforked(const SiteRow*, const uint64_t*, uint64_t 
     Thread* const thread = t_thread;
     if (thread == nullptr) return;
     thread->vforked = result == 0;
-    thread->probe_ticket = kNoTicket;  // the next probe finds out
+    thread->probe_ticket = kNoTicket;  // checked by the next probe
 }
 }
 
@@ -435,7 +437,7 @@ void stop_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual) {
 
 void resume_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual, uint64_t lost) {
     if ((back->flags & kEntryHolds) == 0) return;
-    // Never more than there was: what lies within the recursion's node must fit into its time.
+    // Limited to the time that passed: children of the recursion's node must fit into its time.
     const uint64_t took = now_virtual > back->entry_virtual ? now_virtual - back->entry_virtual : 0;
     if (lost > took) lost = took;
     const auto number = static_cast<uint32_t>(back - base);

@@ -1,5 +1,5 @@
-// A thread after a jump out of a signal handler that interrupted dwell (probes.h). What was being
-// changed is half done, so all that is derived from the open entries is derived again.
+// Repairs a thread's state after a jump out of a signal handler that interrupted dwell (probes.h).
+// The interrupted change is half done, so everything derived from open entries is computed again.
 #include <signal.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@ namespace dwell {
 
 namespace {
 
-// All that a handler does lies below what it interrupted, on the same stack, or on the alternate
-// one, as long as it does not change to another context.
+// Whether the handler was left: everything it calls lies below the interrupted code on the same
+// stack, or on the alternate stack, unless it changes to another context.
 bool was_left(const Thread* thread, uint64_t frame) {
     const uint64_t from = thread->in_tool.where(frame);
     if (frame <= from) return false;
@@ -38,11 +38,11 @@ bool is_same_stack(const ProbeStack& a, const ProbeStack& b) {
            a.depth == b.depth;
 }
 
-// The stacks as they were before a change that was not finished.
+// Restores the stacks as they were before an unfinished change.
 void restore_stacks(Thread* thread) {
     ProbeStack& own = thread->stacks[0];
     if (own.base == nullptr) return;
-    if (thread->record->probe_stack != index_of(own.base)) {  // it was being made
+    if (thread->record->probe_stack != index_of(own.base)) {  // unfinished
         own.base = nullptr;
         return;
     }
@@ -58,20 +58,20 @@ void count_open_entries(Thread* thread) {
         if (stack.base == nullptr) continue;
         for (const ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
             *stack.depth += 1;
-            if ((entry->row & kRowUnbooked) == 0) cell_at<Node>(entry->node)->site.open += 1;
+            if ((entry->row & kRowWithoutNode) == 0) cell_at<Node>(entry->node)->site.open += 1;
         }
     }
 }
 
 }  // namespace
 
-DWELL_COLD bool goes_on_after_jump(Thread* thread, uint64_t frame) {
+DWELL_COLD bool recover_after_jump(Thread* thread, uint64_t frame) {
     if (t_in_guard != 0 || !was_left(thread, frame)) return false;
     restore_stacks(thread);
-    // The innermost entry may have been on its way in.
+    // The innermost entry may have been incomplete.
     if (thread->on.top != thread->on.base && thread->on.top->node == 0) {
         thread->on.top->node = thread->record->root;
-        thread->on.top->row = kRowUnbooked;
+        thread->on.top->row = kRowWithoutNode;
     }
     count_open_entries(thread);
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));

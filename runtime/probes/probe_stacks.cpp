@@ -1,6 +1,6 @@
-// The stacks that a thread runs on, its own and those of coroutines, and what is open on each:
-// where a probe's frame lies, what changes when the thread goes from one to another, and how all of
-// them begin and end (DESIGN 3, the stack of open nodes).
+// The stacks that a thread uses, its own and those of coroutines, and the open entries on each:
+// which stack a frame lies on, what changes when the thread switches, and their beginning and end
+// (DESIGN 3, the stack of open nodes).
 #include <pthread.h>
 
 #include "runtime/calltree/python_frames.h"
@@ -12,7 +12,7 @@ namespace dwell {
 namespace {
 
 constexpr uint32_t kOtherStackEntries = 64;
-// A stack that no one told us about is taken to reach this far around the frames seen on it.
+// An unknown stack is assumed to extend this far around the frames seen on it.
 constexpr uint64_t kStackGuess = 16 * 1024;
 constexpr uint64_t kLargeFrame = 32 * 1024;
 
@@ -46,7 +46,7 @@ void find_own_stack(ProbeStack* stack) {
     pthread_attr_destroy(&attributes);
 }
 
-// The number of the stack that `frame` lies on, as far as is known; or else -1.
+// Index of the known stack that contains `frame`, or -1.
 int known_stack(const Thread* thread, uint64_t frame) {
     for (int i = 0; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
         if (lies_on(thread->stacks[i], frame)) return i;
@@ -54,13 +54,13 @@ int known_stack(const Thread* thread, uint64_t frame) {
     return -1;
 }
 
-// The same, or a new one; -1 when there are too many.
+// Likewise, or a new stack; -1 when there are too many.
 int stack_of(Thread* thread, uint64_t frame) {
     const int known = known_stack(thread, frame);
     if (known >= 0) return known;
     for (int i = 1; i < kProbeStacks; ++i) {
         ProbeStack& stack = thread->stacks[i];
-        // One on which nothing is open any more serves the next.
+        // A stack without open entries is reused.
         if (stack.base != nullptr && stack.top != stack.base) continue;
         if (stack.base == nullptr && !make_stack(thread, &stack, kOtherStackEntries)) return -1;
         place_stack(&stack, frame - kStackGuess, 2 * kStackGuess);
@@ -69,7 +69,7 @@ int stack_of(Thread* thread, uint64_t frame) {
     return -1;
 }
 
-// True when the stack that the thread is on was resumed from that one, or from one resumed from it.
+// True when the current stack was resumed from stack `number`, directly or through others.
 bool is_around(const Thread* thread, uint32_t number) {
     uint32_t at = thread->on_number;
     for (int i = 0; at != 0 && i < kProbeStacks; ++i) {
@@ -79,15 +79,15 @@ bool is_around(const Thread* thread, uint32_t number) {
     return false;
 }
 
-// True when `node` is `outer` or lies under it.
+// True when `node` is `outer` or a descendant.
 bool lies_under(CellIndex node, CellIndex outer) {
     while (node != outer && node != 0) node = cell_at<Node>(node)->parent;
     return node == outer;
 }
 
-// Time stops for what is open on other stacks than the one that the thread is on, and runs on for
-// what is open there. That of the thread's own stack always runs, and so does what resumed this
-// stack and lies around the node that is open now.
+// Stops the time of entries on other stacks, and continues it on the current one. The time of the
+// thread's own stack always runs, and so does that of stacks that resumed this one, for nodes
+// around the one that is open now.
 void stop_other_stacks(Thread* thread, uint64_t now) {
     const uint64_t now_virtual = virtual_ticks(thread, now);
     for (uint32_t i = 1; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
@@ -125,18 +125,17 @@ bool make_own_stack(Thread* thread) {
     return true;
 }
 
-// What a stack of someone's own that begins at `frame` hangs under: not under what another
-// coroutine has open, which goes on by itself, but under what the thread's own stack has. A frame
-// not far below the ones seen is taken for a large one of the same stack, called there. The number
-// of the stack that has it.
+// The stack below whose top node a new stack at `frame` belongs: the thread's own, and not another
+// coroutine's, which continues independently. A frame not far below known ones is taken for a large
+// frame of the current stack.
 uint32_t stack_around(const Thread* thread, uint64_t frame) {
     const ProbeStack& before = thread->on;
     const bool same = frame < before.low && before.low - frame < kLargeFrame;
     return same ? thread->on_number : 0;
 }
 
-// What the stack that the thread is on hung under is over, but another procedure resumed it: all
-// that is open on it goes on there.
+// The node around the current stack was closed, but another procedure resumed the stack: moves its
+// open entries there.
 void hang_elsewhere(Thread* thread, uint32_t number, CellIndex around, uint64_t now) {
     ProbeEntry* const base = thread->on.base;
     const CellIndex old = base->node;
@@ -148,7 +147,7 @@ void hang_elsewhere(Thread* thread, uint32_t number, CellIndex around, uint64_t 
     for (ProbeEntry* at = base + 1; at != end; ++at) resume_entry(thread, at, now);
 }
 
-// Calls work() with each of the thread's stacks in `on`; the one that it is on stays.
+// Calls work() for each of the thread's stacks as `on`, then restores the current one.
 template <typename Work>
 void for_each_stack(Thread* thread, Work work) {
     if (thread->stacks[0].base == nullptr) return;
@@ -191,7 +190,7 @@ CellIndex open_node(Thread* thread, uint64_t frame) {
     }
     if (known_stack(thread, frame) < 0) return thread->on.top->node;
     SlowProbe work(thread);
-    // The slot holds the return address of the one who asks: a procedure that had it is gone, too.
+    // The slot holds the caller's own return address: a procedure that used it before is gone.
     if (change_stack(thread, frame, work.start())) drop_gone(thread, frame + 1, work.start());
     return thread->on.top->node;
 }
@@ -199,7 +198,7 @@ CellIndex open_node(Thread* thread, uint64_t frame) {
 void start_probes(Thread* thread) {
     for (ProbeStack& stack : thread->stacks) stack.top = stack.base;
     thread->no_probes = {UINT64_MAX, 0, 0, thread->record->root, 0};
-    // Full, so that the first probe comes the slow way, and around every frame.
+    // A full stack around every frame, so that the first probe takes the slow path.
     ProbeEntry* none = &thread->no_probes;
     thread->on = {none, none, none, 0, UINT64_MAX, &thread->depth_elsewhere, 0};
     thread->on_number = 0;
@@ -228,7 +227,7 @@ void reset_probes(Thread* thread, uint64_t now) {
         for (ProbeEntry* entry = thread->on.base + 1; entry <= thread->on.top; ++entry) {
             const bool stopped = (entry->flags & (kEntryStopped | kEntryAway)) != 0;
             entry->entry_virtual = stopped ? 0 : begin;
-            if ((entry->row & kRowUnbooked) != 0) continue;
+            if ((entry->row & kRowWithoutNode) != 0) continue;
             counting_node(thread->on, entry)->count += 1;
             if ((entry->row & kRowMoved) != 0) moved_entry(thread->on, entry)->ticks = 0;
         }

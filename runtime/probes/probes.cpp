@@ -1,6 +1,6 @@
-// The slow way of probes: new paths, recursion, what was left by a throw or a jump, changes of what
-// is recorded; and the opening and closing of entries that all ways share (DESIGN 3, 4). Stacks are
-// in probe_stacks.cpp.
+// The slow path of probes: new paths, recursion, frames left by a throw or a jump, changes of what
+// is recorded; and opening and closing of entries, shared by all paths (DESIGN 3, 4). Stacks:
+// probe_stacks.cpp.
 #include "runtime/probes/probes.h"
 
 #include <errno.h>
@@ -32,11 +32,10 @@ Thread* attach_now() {
 }
 
 // False where probes at `frame` only count: in signal handlers that interrupt dwell, after vfork,
-// and in what a communication statement calls. When one of these was left by a throw or a jump,
-// this notices.
+// and inside communication statements. Notices when one of these was left by a throw or a jump.
 bool may_record(Thread* thread, uint64_t frame) {
     if (thread->vforked || t_in_guard != 0) return false;
-    if (thread->in_tool && !goes_on_after_jump(thread, frame)) return false;
+    if (thread->in_tool && !recover_after_jump(thread, frame)) return false;
     if (thread->open == nullptr) return true;
     if (frame < reinterpret_cast<uint64_t>(thread->open) || !lies_on(thread->stacks[0], frame)) {
         return false;
@@ -71,8 +70,8 @@ Site closed_site(CellIndex index) {
 
 void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     const ProbeEntry& entry = *thread->on.top;
-    if ((entry.row & kRowUnbooked) != 0) {
-        pop_unbooked(thread);
+    if ((entry.row & kRowWithoutNode) != 0) {
+        pop_without_node(thread);
         return;
     }
     Node* node = cell_at<Node>(entry.node);
@@ -102,8 +101,8 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
 
 void suspend_entry(Thread* thread, uint64_t now) {
     ProbeEntry& entry = *thread->on.top;
-    if ((entry.row & kRowUnbooked) != 0) {
-        pop_unbooked(thread);
+    if ((entry.row & kRowWithoutNode) != 0) {
+        pop_without_node(thread);
         return;
     }
     Node* node = cell_at<Node>(entry.node);
@@ -128,20 +127,20 @@ void suspend_entry(Thread* thread, uint64_t now) {
 }
 
 void resume_entry(Thread* thread, const ProbeEntry* suspended, uint64_t now) {
-    // Both may be overwritten.
+    // Copies, because both may be overwritten.
     const ProbeEntry entry = *suspended;
     const MovedEntry moved = *moved_entry(thread->on, suspended);
     const bool block = (entry.row & (kRowBlock | kRowOmp)) != 0;
     const uint64_t frame = block ? thread->on.top->frame : entry.frame;
     FoundNode found{0, EnterKind::kChild};
-    if ((entry.row & kRowUnbooked) == 0) {
+    if ((entry.row & kRowWithoutNode) == 0) {
         const Site site = closed_site(entry.node);
         const Site call = closed_site(cell_at<Node>(entry.node)->parent);
         found = find_node(thread, thread->on.top->node, site, &call);
         if (found.node != 0 && !ensure_part(thread, cell_at<Node>(found.node))) found.node = 0;
     }
     if (found.node == 0) {
-        push_unbooked(thread, entry.row & ~kRowMoved, frame);
+        push_without_node(thread, entry.row & ~kRowMoved, frame);
         return;
     }
     open_entry(thread, entry.row, frame, found, now);
@@ -152,11 +151,11 @@ void resume_entry(Thread* thread, const ProbeEntry* suspended, uint64_t now) {
 
 namespace {
 
-// Loops of the same frame that do not enclose `row` were left by an exception that this procedure
-// caught, or by a jump out of them; so was an earlier round of `row` itself.
+// Closes loops of the same frame that do not enclose `row`, left by an exception that this
+// procedure caught or by a jump, and an earlier iteration of `row` itself.
 void drop_left_loops(Thread* thread, const SiteRow* row, uint64_t frame, uint64_t now) {
     while (thread->on.top->frame == frame) {
-        if ((thread->on.top->row & kRowCalled) != 0) return;  // loops in them
+        if ((thread->on.top->row & kRowCalled) != 0) return;  // loops inside blocks stay
         const auto* top = reinterpret_cast<const SiteRow*>(thread->on.top->row & kRowAddress);
         if (top != row && encloses(top, row)) return;
         close_entry(thread, now, true);
@@ -174,7 +173,7 @@ Site site_of_row(Thread* thread, const SiteRow* row) {
     return site;
 }
 
-// What a loop lies in, if that has probes that are not off: another loop or the procedure.
+// The loop or procedure around a loop, if its probes are not off.
 const SiteRow* watched_around(const SiteRow* loop) {
     const SiteRow* row = loop;
     do {
@@ -184,14 +183,14 @@ const SiteRow* watched_around(const SiteRow* loop) {
     return row;
 }
 
-// Whether a loop that only counts lies in what only counts, too, and so is not open around it.
+// Whether a counted loop lies in a site that is only counted, too, and so is not open around it.
 bool rests_with(const Thread* thread, const SiteRow* row, uint64_t frame) {
     return row->kind == SiteKind::kLoop && thread->on.top->frame != frame &&
            watched_around(row) != nullptr;
 }
 
-// The node for a probe, with the second line that a loop, a recursion or a site that only counts
-// needs. What only counts stands in the nodes of what it lies in, as it does while that is open.
+// The node for a probe, with the second line that a loop, a recursion or a counted site needs. The
+// nodes of counted sites lie below those of the sites around them, as if these were open.
 FoundNode find_node_of_row(Thread* thread, const SiteRow* row, const uint64_t* slot, bool counted) {
     Site call{};
     CellIndex parent = thread->on.top->node;
@@ -210,10 +209,10 @@ FoundNode find_node_of_row(Thread* thread, const SiteRow* row, const uint64_t* s
     return found;
 }
 
-// The innermost entry remembers what it leads to. Where that is counted in what is not open itself,
-// it depends on the statement that called that, too.
+// Caches the child of the innermost entry. For a counted loop in a site that is not open, the cache
+// key includes the statement that called that site.
 void remember_child(Thread* thread, const SiteRow* row, const uint64_t* slot, CellIndex node,
-                    EnterKind way) {
+                    EnterKind enter_kind) {
     const auto key = reinterpret_cast<uint64_t>(row);
     const CellIndex parent = thread->on.top->node;
     auto remember = [&](uint64_t return_address, EnterKind by) {
@@ -221,14 +220,14 @@ void remember_child(Thread* thread, const SiteRow* row, const uint64_t* slot, Ce
             key, return_address, parent, node, 0, by};
     };
     const bool procedure = row->kind == SiteKind::kProcedure;
-    const bool rests =
-        way == EnterKind::kCounted && rests_with(thread, row, reinterpret_cast<uint64_t>(slot));
-    if (procedure || rests) remember(*slot, way);
-    if (!procedure) remember(0, rests ? EnterKind::kByCall : way);
+    const bool rests = enter_kind == EnterKind::kCounted &&
+                       rests_with(thread, row, reinterpret_cast<uint64_t>(slot));
+    if (procedure || rests) remember(*slot, enter_kind);
+    if (!procedure) remember(0, rests ? EnterKind::kByCall : enter_kind);
 }
 
-// What a slow probe of a node that was there before cost counts for control as the fast ones do,
-// which take the same for each step of a countdown.
+// Charges a slow probe of an existing node to control, because fast probes are charged a constant
+// for each countdown step.
 void charge_control(Thread* thread, uint64_t start) {
     thread->probe_lost_ticks += cost_of_slow(now_ticks() - start);
 }
@@ -238,7 +237,7 @@ void count_down(Thread* thread, const SiteRow* row, const uint64_t* slot, bool c
     if (--*countdown == 0) control_slowly(row, slot, 0);
 }
 
-// Left while the process pauses: its time ended when that began, and nothing of this costs any.
+// A leave while the process is paused: the entry's time ended when the pause began; no overhead.
 void leave_in_pause(Thread* thread, const SiteRow* row, uint64_t iterations) {
     thread->in_tool.begin();
     Node* node = counting_node(thread->on, thread->on.top);
@@ -253,7 +252,7 @@ bool SlowProbe::notice() {
     if (thread_->probe_ticket == live_ticket()) return true;
     const uint64_t resets = thread_->resets;
     const bool good = notice_probes(thread_);
-    if (thread_->resets != resets) start_ = now_ticks();  // what was lost before is forgotten
+    if (thread_->resets != resets) start_ = now_ticks();  // earlier overhead was reset
     if (good && g_process.inject_ticks != 0) inject(thread_);
     return good;
 }
@@ -313,8 +312,8 @@ void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& f
                 uint64_t now) {
     Node* node = cell_at<Node>(found.node);
     ProbeEntry* entry = thread->on.top + 1;
-    const bool untimed = found.way != EnterKind::kChild && node->site.open != 0;
-    const bool read = found.way == EnterKind::kChild && read_at_entry(thread, found.node);
+    const bool untimed = found.enter_kind != EnterKind::kChild && node->site.open != 0;
+    const bool read = found.enter_kind == EnterKind::kChild && read_at_entry(thread, found.node);
     *entry = {frame, row, virtual_ticks(thread, now), found.node,
               (untimed ? uint32_t{kEntryUntimed} : 0) | (read ? uint32_t{kEntryRead} : 0)};
     node->site.open += 1;
@@ -322,7 +321,7 @@ void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& f
     thread->on.top = entry;
     *thread->on.depth += 1;
     thread->record->probes += 1;
-    if (found.way == EnterKind::kRecursiveOuter && untimed) {
+    if (found.enter_kind == EnterKind::kRecursiveOuter && untimed) {
         stop_between(thread->on.base, entry, entry->entry_virtual);
     }
 }
@@ -332,7 +331,7 @@ void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only)
     while (thread->on.top != own) {
         ProbeEntry* const entry = thread->on.top;
         if (blocks_only && (entry->row & kRowBlock) == 0) {
-            // gcc tells no end of a single construct of OpenMP's.
+            // gcc emits no end of a `single` construct.
             close_entry(thread, now, (entry->row & kRowOmp) == 0);
             entry->row = 0;
         } else {
@@ -376,20 +375,21 @@ void find_vector_registers() {
 }
 
 bool notice_probes(Thread* thread) {
-    if (thread->epoch != g_live->epoch) take_notice(thread);
+    if (thread->epoch != g_live->epoch) apply_changes(thread);
     const uint64_t ticket = live_ticket();
-    // Without a time stamp counter, or with a delay to add, every probe comes the slow way, which
-    // remembers nothing.
+    // Without a time stamp counter, or with an injected delay, every probe takes the slow path, and
+    // nothing is cached.
     if (!g_process.use_tsc || g_process.inject_ticks != 0) return ticket != 0;
     thread->probe_ticket = ticket;
-    if (ticket != 0) end_entries_of_off(thread);
+    if (ticket != 0) end_switched_off_entries(thread);
     memset(static_cast<void*>(thread->known_children), 0, sizeof(thread->known_children));
     return ticket != 0;
 }
 
-// Whether the innermost entry, at which a probe of `row` comes by, stands for it, too.
+// Whether the innermost entry also stands for `row`, a part that the compiler split off.
 static bool is_entered_part(const ProbeEntry& top, const SiteRow* row) {
-    if ((top.row & (kRowCalled | kRowUnbooked)) != 0 || (top.row & kRowAddress) == 0) return false;
+    if ((top.row & (kRowCalled | kRowWithoutNode)) != 0 || (top.row & kRowAddress) == 0)
+        return false;
     return is_part_of(row, reinterpret_cast<const SiteRow*>(top.row & kRowAddress));
 }
 
@@ -414,7 +414,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         const auto key = reinterpret_cast<uint64_t>(row);
         if (!too_deep && procedure && is_entered_part(*thread->on.top, row)) {
             remember_child(thread, row, slot, thread->on.top->node, EnterKind::kForeign);
-            push_unbooked(thread, key, frame);
+            push_without_node(thread, key, frame);
             return;
         }
         const FoundNode found = find_node_of_row(thread, row, slot, counted || too_deep);
@@ -423,7 +423,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
             return;
         }
         remember_child(thread, row, slot, found.node,
-                       counted ? EnterKind::kCounted : remembered_way(found.way));
+                       counted ? EnterKind::kCounted : cached_enter_kind(found.enter_kind));
         counted = counted || too_deep;
         Node* node = cell_at<Node>(found.node);
         if (counted) {
@@ -431,7 +431,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         } else {
             open_entry(thread, key, frame, found, start);
         }
-        // Reading is kept short of the limit by itself (metrics.h).
+        // Reading metrics is limited separately (metrics.h).
         const bool read = !counted && (thread->on.top->flags & kEntryRead) != 0;
         if (node->count > 1 && !read) charge_control(thread, start);
     }
@@ -458,8 +458,8 @@ void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations)
         drop_gone(thread, frame, start);
         const auto key = reinterpret_cast<uint64_t>(row);
         ProbeEntry* own = thread->on.top;
-        while (own->frame == frame && (own->row & ~(kRowMoved | kRowUnbooked)) != key) --own;
-        if (own->frame != frame) return;  // it was off when it was entered
+        while (own->frame == frame && (own->row & ~(kRowMoved | kRowWithoutNode)) != key) --own;
+        if (own->frame != frame) return;  // off at its entry
         Node* node = counting_node(thread->on, own);
         if (row->kind == SiteKind::kLoop && node->part != 0) {
             cell_at<ProbePart>(node->part)->iterations += iterations;
@@ -484,7 +484,7 @@ void landed_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
     }
 }
 
-void end_entries_of_off(Thread* thread) {
+void end_switched_off_entries(Thread* thread) {
     for (ProbeEntry* entry = thread->on.top; entry != thread->on.base; --entry) {
         if ((entry->row & ~(kRowAddress | kRowMoved)) != 0) continue;
         const uint64_t when =

@@ -1,17 +1,17 @@
-// Source probes: entering and leaving procedures, loops and blocks (DESIGN 3, 4; the convention is
-// in site_table.h). The fast way, in probe_entries.cpp, is taken by a thread on its usual stack
-// along a path that it knows; all else comes to probes.cpp and probe_stacks.cpp.
+// Source probes: entering and leaving procedures, loops and blocks (DESIGN 3, 4; calling convention
+// in site_table.h). A thread on its usual stack and a known path takes the fast path in
+// probe_entries.cpp; all else goes to probes.cpp and probe_stacks.cpp.
 //
-// Each thread has a stack of open entries, in its record. An entry names its frame by the address
-// of the procedure's return address: frames below the one that a probe stands in are gone, however
-// they were left. The node of an entry is found from the node open above it, the probe's row and
-// the return address, in a table that remembers.
+// Each thread has a stack of open entries in its record. An entry identifies its frame by the
+// address of the procedure's return address: frames below a probe's own frame are gone, however
+// they were left. An entry's node is cached by the node open above it, the probe's row and the
+// return address.
 //
-// Time runs for the innermost open node and all that it lies under, and for no other: so a node's
-// children together never take longer than it does, recursion and other stacks included.
+// Time runs only for the innermost open node and its ancestors, so the children of a node never
+// take longer than the node, recursion and other stacks included.
 //
-// Intrusion: what a pair of probes costs is calibrated, in two parts. The part between its two time
-// stamps is taken from the duration, all of it from what lies around.
+// Overhead: the cost of a pair of probes is calibrated in two parts. The part between its two time
+// stamps is subtracted from the duration, the whole from the surrounding node.
 #ifndef DWELL_RUNTIME_PROBES_PROBES_H_
 #define DWELL_RUNTIME_PROBES_PROBES_H_
 
@@ -31,27 +31,29 @@ namespace dwell {
 constexpr uint32_t kProbeStackEntries = 1024;
 constexpr uint64_t kNoFrame = UINT64_MAX;  // above every frame
 
-// What ProbeEntry::row holds: the address of a SiteRow, or one of these marks with the address of a
+// ProbeEntry::row holds the address of a SiteRow, or one of these marks with the address of a
 // BlockName or of code.
-constexpr uint64_t kRowBlock = uint64_t{1} << 63;     // `frame` is that of the entry it began in
-constexpr uint64_t kRowCode = uint64_t{1} << 62;      // with 10 bits that tell its call statement
-constexpr uint64_t kRowUnbooked = uint64_t{1} << 61;  // its node is that of the entry below
-constexpr uint64_t kRowPaired = uint64_t{1} << 60;    // a block whose end does not name it
-constexpr uint64_t kRowOmp = uint64_t{1} << 59;       // with an OmpConstruct; frames as of a block
-constexpr uint64_t kRowMoved = uint64_t{1} << 58;     // it began elsewhere: MovedEntry
-constexpr uint64_t kRowCalled = kRowBlock | kRowCode | kRowOmp;  // no row of a table
+constexpr uint64_t kRowBlock = uint64_t{1}
+                               << 63;  // `frame` is that of the entry around its beginning
+constexpr uint64_t kRowCode = uint64_t{1} << 62;  // with 10 bits of hash of its call statement
+constexpr uint64_t kRowWithoutNode = uint64_t{1}
+                                     << 61;  // without a node: `node` is that of the entry below
+constexpr uint64_t kRowPaired = uint64_t{1} << 60;  // a block that is ended without a name
+constexpr uint64_t kRowOmp = uint64_t{1} << 59;     // with an OmpConstruct; frames as of a block
+constexpr uint64_t kRowMoved = uint64_t{1} << 58;   // began in another node: MovedEntry
+constexpr uint64_t kRowCalled = kRowBlock | kRowCode | kRowOmp;  // not a row of a site table
 constexpr int kRowCallShift = 48;
 constexpr uint64_t kRowAddress = (uint64_t{1} << kRowCallShift) - 1;
 
-// Of an entry that goes on in another node than the one it began in (close_with): it counts there,
-// and its shortest and longest time are those of all its pieces.
+// For an entry that continues in another node than the one it began in (close_with): it counts in
+// the first node, and minimum and maximum time are those of all its pieces.
 struct MovedEntry {
-    uint64_t ticks;    // of the pieces before, with what the probe costs
-    CellIndex origin;  // where it counts
-    uint32_t untimed;  // it began as a recursion
+    uint64_t ticks;    // of the earlier pieces, with the cost of the probe
+    CellIndex origin;  // the node in which it counts
+    uint32_t untimed;  // began as a recursion
 };
 
-// Where that of an entry stands: behind the stack, which ends with `limit`.
+// The MovedEntry of an entry, stored behind the stack, which ends with `limit`.
 inline MovedEntry* moved_entry(const ProbeStack& stack, const ProbeEntry* entry) {
     return reinterpret_cast<MovedEntry*>(stack.limit + 1) + (entry - stack.base);
 }
@@ -89,8 +91,8 @@ inline const SiteRow* procedure_of(const SiteRow* row) {
     return row;
 }
 
-// True when `entry` is of a loop that control left when it came to a place in `row`, a site of the
-// same frame. Loops of another procedure, which was inlined around this one, are not told.
+// True when `entry` is a loop that was left without a probe, because control is now at `row`, a
+// site of the same frame. Does not detect loops of a procedure that was inlined around this one.
 inline bool is_left_loop(const ProbeEntry& entry, const SiteRow* row) {
     if ((entry.row & kRowCalled) != 0) return false;
     const auto* loop = reinterpret_cast<const SiteRow*>(entry.row & kRowAddress);
@@ -98,15 +100,15 @@ inline bool is_left_loop(const ProbeEntry& entry, const SiteRow* row) {
     return encloses(procedure_of(loop), row);
 }
 
-// An entry of a site that only counts; its node has its second line. While the node is open that is
-// recursion: the entry is without time of its own, as at every level, and none is missing.
+// Counts an entry of a site that is only counted; its node has a second line. While the node is
+// open this is recursion, which has no time of its own at any level, so no time is missing.
 inline void count_untimed(Node* node) {
     auto* part = cell_at<ProbePart>(node->part);
     node->count += 1;
     (node->site.open != 0 ? part->untimed : part->counted) += 1;
 }
 
-// The same for an entry of `row`, which is reduced; control knows from it how many were missed.
+// Counts an entry of `row`, which is reduced, and estimates from it the entries missed in gaps.
 inline void count_reduced(Node* node, const SiteRow* row) {
     count_untimed(node);
     auto* part = cell_at<ProbePart>(node->part);
@@ -126,24 +128,24 @@ inline bool lies_on(const ProbeStack& stack, uint64_t frame) {
     return frame - stack.low < stack.bytes;
 }
 
-// A recursion that goes back over nodes between stops their times at `now_virtual`, and when it is
-// left they run on, `lost` ticks later than the time it took. `back` is its entry, on the stack
-// that begins at `base`.
+// A recursion back to an outer node stops the time of the nodes between at `now_virtual`; when it
+// is left, they continue `lost` ticks later than the time it took. `back` is the recursion's entry
+// on the stack that begins at `base`.
 void stop_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual);
 void resume_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual, uint64_t lost);
 
-// The fast way of probes, blocks (blocks.h) and code built with -finstrument-functions
+// The fast path of probes, blocks (blocks.h) and code built with -finstrument-functions
 // (code_probes.cpp).
 
-// True where the thread may record on the fast way: the clock is the time stamp counter, the thread
-// is observed, nothing happened since its last probe, and no statement is under way. What probes
-// use of this is inline always: other registers are free there than elsewhere.
+// True where the thread may record on the fast path: the clock is the time stamp counter, the
+// thread is observed, nothing has changed since its last probe, and no statement is under way.
+// Always inline in probes, because these may use fewer registers than other code.
 __attribute__((always_inline)) inline bool is_usual(const Thread* thread) {
     return thread->probe_ticket == live_ticket() && thread->open == nullptr;
 }
 
-// From here to end_change() the probes of a signal handler only count. False: this is one of those,
-// or there is no fast way; then nothing is to be ended.
+// Until end_change(), probes of signal handlers only count. False in such a handler and where there
+// is no fast path; then there is nothing to end.
 __attribute__((always_inline)) inline bool begin_change(Thread* thread) {
     if (thread == nullptr || thread->in_tool) [[unlikely]]
         return false;
@@ -159,8 +161,7 @@ __attribute__((always_inline)) inline void end_change(Thread* thread) {
     thread->in_tool.end();
 }
 
-// The same on the stack that `frame` lies on, when no entry is of a frame at or below it, which is
-// gone.
+// begin_change() on the stack of `frame`, if no entry lies at or below that frame.
 inline bool begin_settled(Thread* thread, uint64_t frame) {
     if (!begin_change(thread)) return false;
     if (lies_on(thread->on, frame) && thread->on.top->frame > frame) [[likely]]
@@ -169,7 +170,7 @@ inline bool begin_settled(Thread* thread, uint64_t frame) {
     return false;
 }
 
-// Opens an entry on top of the innermost one; its time begins at the end of this.
+// Opens an entry above the innermost one; its time begins when this returns.
 __attribute__((always_inline)) inline ProbeEntry* push_entry(Thread* thread, CellIndex index,
                                                              uint64_t row, uint64_t frame,
                                                              uint32_t flags) {
@@ -189,34 +190,34 @@ __attribute__((always_inline)) inline ProbeEntry* push_entry(Thread* thread, Cel
     return entry;
 }
 
-// The same for a node that `way` leads to.
-__attribute__((always_inline)) inline void push_on_way(Thread* thread, CellIndex index,
-                                                       EnterKind way, uint64_t row,
-                                                       uint64_t frame) {
-    const bool down = way == EnterKind::kChild || way == EnterKind::kChecked;
+// Opens an entry for a node reached by `enter_kind`.
+__attribute__((always_inline)) inline void push_by_kind(Thread* thread, CellIndex index,
+                                                        EnterKind enter_kind, uint64_t row,
+                                                        uint64_t frame) {
+    const bool down = enter_kind == EnterKind::kChild || enter_kind == EnterKind::kChecked;
     const bool untimed = !down && cell_at<Node>(index)->site.open != 0;
     ProbeEntry* entry =
         push_entry(thread, index, row, frame, untimed ? uint32_t{kEntryUntimed} : 0);
-    if (untimed && way == EnterKind::kRecursiveOuter) {
+    if (untimed && enter_kind == EnterKind::kRecursiveOuter) {
         stop_between(thread->on.base, entry, entry->entry_virtual);
     }
 }
 
-// Opens an entry that stands for no node of its own: something that is off, only counted, or begun
-// while recording is off. It keeps beginnings and ends in step.
-inline void push_unbooked(Thread* thread, uint64_t row, uint64_t frame) {
+// Opens an entry without a node of its own, for something off, only counted, or begun while
+// recording is off. Keeps beginnings and ends in step.
+inline void push_without_node(Thread* thread, uint64_t row, uint64_t frame) {
     ProbeEntry* const entry = thread->on.top + 1;
-    *entry = {frame, row | kRowUnbooked, 0, thread->on.top->node, kEntryUntimed};
+    *entry = {frame, row | kRowWithoutNode, 0, thread->on.top->node, kEntryUntimed};
     thread->on.top = entry;
     *thread->on.depth += 1;
 }
-inline void pop_unbooked(Thread* thread) {
+inline void pop_without_node(Thread* thread) {
     thread->on.top -= 1;
     *thread->on.depth -= 1;
 }
 
-// The child of the innermost entry that `key` and `return_address` lead to, when it is known and
-// there is room for its entry.
+// The child of the innermost entry for `key` and `return_address`, if it is cached and there is
+// room for its entry.
 inline const KnownChild* known_child(const Thread* thread, uint64_t key, uint64_t return_address) {
     const ProbeEntry* const top = thread->on.top;
     const KnownChild& known =
@@ -228,10 +229,10 @@ inline const KnownChild* known_child(const Thread* thread, uint64_t key, uint64_
     return &known;
 }
 
-// Closes the innermost entry, at which metrics were read, and reads them; the time is booked.
+// Closes the innermost entry, at whose beginning metrics were read, and reads them again.
 DWELL_COLD void close_read(Thread* thread, uint64_t now);
 
-// Closes the innermost entry of a block or of code, and ends the change.
+// Closes the innermost entry of a block or of code, and calls end_change().
 inline void pop_called(Thread* thread, uint64_t now) {
     ProbeEntry* const top = thread->on.top;
     Node* const node = cell_at<Node>(top->node);
@@ -258,16 +259,16 @@ inline void pop_called(Thread* thread, uint64_t now) {
     end_change(thread);
 }
 
-// Their slow way, in probes.cpp and probe_stacks.cpp.
+// The slow path, in probes.cpp and probe_stacks.cpp.
 
-// Slow work of a probe: nothing else of dwell runs meanwhile, errno stays, the time is intrusion.
+// Scope of a probe's slow work: sets in_tool, preserves errno, counts the time as overhead.
 class SlowProbe {
   public:
     explicit SlowProbe(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
         thread_->in_tool.begin();
     }
     ~SlowProbe() {
-        // While recording is off no time is anyone's.
+        // While recording is off, time belongs to nobody.
         if (live_ticket() != 0) thread_->slow_overhead += now_ticks() - start_;
         thread_->in_tool.end();
         errno = errno_;
@@ -276,7 +277,7 @@ class SlowProbe {
     SlowProbe& operator=(const SlowProbe&) = delete;
 
     uint64_t start() const { return start_; }
-    // True when probes may record, after whatever happened since the last one.
+    // Applies changes since the last probe; true when probes may record.
     bool notice();
 
   private:
@@ -285,66 +286,68 @@ class SlowProbe {
     int errno_;
 };
 
-// The calling thread, attached when needed, when what stands at `frame` may open entries; also
-// record; when it has entries that may be ended. Or else null.
+// The calling thread, attached when needed, or null where code at `frame` may not open entries
+// (probing_thread), may not record (recording_thread), or has no entries to end (entered_thread).
 Thread* probing_thread(uint64_t frame);
 Thread* recording_thread(uint64_t frame);
 Thread* entered_thread(uint64_t frame);
 
-// The thread is marked as at work. A signal handler that interrupts a probe and is left by
-// siglongjmp ends that work without a trace. Where what arrives at `frame` proves it, the thread
-// records again from here on, and true is returned; the probe that was lost counts as missed.
-bool goes_on_after_jump(Thread* thread, uint64_t frame);  // probe_jumps.cpp
+// The thread is marked as inside dwell. A signal handler that interrupts a probe and is left by
+// siglongjmp leaves that mark behind. If a probe at `frame` proves this, the thread records again
+// from here on and true is returned; the lost probe counts as missed.
+bool recover_after_jump(Thread* thread, uint64_t frame);  // probe_jumps.cpp
 
-// Makes `frame`'s stack the one that the thread is on. What runs on another stack hangs under the
-// node that the thread's own stack had open where it was first resumed, and when that is over under
-// the one where it is resumed then. False when there are too many.
+// Makes the stack of `frame` the current one. Another stack lies below the node that the thread's
+// own stack had open where it was first resumed, and when that is closed, below the node where it
+// is resumed then. False when there are too many stacks.
 bool change_stack(Thread* thread, uint64_t frame, uint64_t now);
 
-// Entries of frames that lie below `frame` are gone.
+// Closes entries of frames below `frame`, which are gone.
 void drop_gone(Thread* thread, uint64_t frame, uint64_t now);
 
 bool ensure_part(Thread* thread, Node* node);
 
 struct FoundNode {
     CellIndex node;  // 0: no room
-    EnterKind way;
+    EnterKind enter_kind;
 };
 
-// The node for `site` under `parent`, for a procedure called from the statement `call`, with the
-// second line that recursion needs. A procedure or block that is on the path already stands for
-// itself (DESIGN 3: recursion folds), and so does everything when the record file is nearly full.
+// Finds or creates the node for `site` under `parent`, for a procedure called from the statement
+// `call`, with the second line that recursion needs. A procedure or block that is already on the
+// path reuses its node (DESIGN 3: recursion collapses); so does everything when the record file is
+// nearly full.
 FoundNode find_node(Thread* thread, CellIndex parent, const Site& site, const Site* call);
 
-// Opens an entry for it; its time begins at the real time `now`.
+// Opens an entry for the found node; its time begins at the real time `now`.
 void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& found, uint64_t now);
 
-// Ends the entry `own`. What was opened after it and is still open goes on in what lies around it:
-// time is split there, and an entry counts where it began. With `blocks_only` the rest is gone.
+// Ends the entry `own`. Entries opened after it and still open continue below the entry around
+// `own`: their time is split, and they count where they began. With `blocks_only` entries other
+// than blocks are closed.
 void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only);
 
-// Ends the innermost entry. An abandoned one was left without a probe; its time ends when that is
+// Ends the innermost entry. An abandoned entry was left without a probe; its time ends when this is
 // noticed.
 void close_entry(Thread* thread, uint64_t now, bool abandoned);
 
-// Takes the innermost entry away, to be opened elsewhere: its node keeps the time so far, and the
-// one it began in counts it. OpenMP's constructs count where they end.
+// Removes the innermost entry, to be opened elsewhere: its node keeps the time so far, and the node
+// it began in counts it. OpenMP constructs count where they end.
 void suspend_entry(Thread* thread, uint64_t now);
-// Opens what was suspended as entry `suspended` below the one that is the innermost now.
+// Reopens the suspended entry above the entry that is now the innermost.
 void resume_entry(Thread* thread, const ProbeEntry* suspended, uint64_t now);
 
-// Entries of sites that control has switched off end when that was: their leave will not come. The
-// thread that switched does so at once, others at their next probe. Not on stacks that the thread
-// is not on: what is open there ends when its frame is found gone.
-void end_entries_of_off(Thread* thread);
+// Ends entries of sites that control has switched off, because their leave probes will not come.
+// The switching thread calls this at once, others at their next probe. Entries on other stacks end
+// when their frames are found gone.
+void end_switched_off_entries(Thread* thread);
 
-// The innermost open node of the thread as seen from a frame at `frame`: entries of frames that are
-// gone are dropped first. The thread's root when nothing is open.
+// The innermost open node as seen from `frame`, after entries of frames that are gone are closed.
+// The thread's root when nothing is open.
 CellIndex open_node(Thread* thread, uint64_t frame);
 
-// The thread begins, ends or is reset.
+// Hooks for the beginning, end and reset of the thread.
 void start_probes(Thread* thread);
-// What is open ends `now`; it is counted as abandoned where the program went on without it.
+// Ends open entries at `now`; `abandoned`: the program continued without ending them.
 void end_probes(Thread* thread, uint64_t now, bool abandoned);
 void reset_probes(Thread* thread, uint64_t now);
 
@@ -356,18 +359,18 @@ inline CellIndex probe_frame_of(Thread* thread, const Frame* frame) {
     return open_node(thread, slot);
 }
 
-// Measures what a pair of probes costs, on `thread`, which has records of no one and is the calling
-// one while this runs.
+// Measures the cost of a pair of probes on `thread`, a scratch thread that is the calling thread
+// while this runs.
 void calibrate_probes(Thread* thread);
 
-// What happened since the thread's last probe is taken notice of: true when probes may record.
+// Applies changes since the thread's last probe: true when probes may record.
 bool notice_probes(Thread* thread);
 
-// Asks the processor which vector registers there are to keep. Before the first probe.
+// Asks the processor which vector registers to save. Before the first probe.
 void find_vector_registers();
 
-// What the fast way leaves to do, called through dwell_slowly. The kind of `row` tells procedures
-// from loops; `slot` is the frame.
+// Slow paths, called through dwell_slowly. The kind of `row` distinguishes procedures and loops;
+// `slot` is the frame.
 void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t);
 void leave_slowly(const SiteRow* row, const uint64_t* slot, uint64_t iterations);
 void landed_slowly(const SiteRow* row, const uint64_t* slot, uint64_t);
@@ -376,8 +379,8 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t);
 }  // namespace dwell
 
 extern "C" {
-// For xsave: which parts of a thread's state hold vector registers, and the bytes they take; 0
-// until the library has asked the processor, and where there is no xsave.
+// For xsave: mask of state parts that hold vector registers, and their size in bytes; 0 until the
+// processor was asked, and without xsave.
 extern uint32_t dwell_vector_mask __attribute__((visibility("hidden")));
 extern uint32_t dwell_vector_bytes __attribute__((visibility("hidden")));
 }

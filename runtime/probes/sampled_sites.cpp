@@ -1,4 +1,4 @@
-// What is sampled is a list of sites; its gaps are those of the whole process. See sampled_sites.h.
+// The list of sampled sites. Gaps are common to the whole process (sampled_sites.h).
 #include "runtime/probes/sampled_sites.h"
 
 #include <atomic>
@@ -14,8 +14,8 @@ namespace {
 
 std::atomic<SampledSite*> g_sampled{nullptr};
 Trials g_trials;
-Trials::DroppedRun g_this_gap{false, 1};
-// Of all threads while something is sampled, ticks so far in this gap.
+Trials::TrialGap g_this_gap{false, 1};
+// Ticks of all threads in the current gap, while any site is sampled.
 std::atomic<uint64_t> g_cost{0};
 std::atomic<uint64_t> g_earned{0};
 
@@ -25,7 +25,7 @@ void for_each_sampled(Work work) {
     for (; site != nullptr; site = site->next) work(site);
 }
 
-// Tells readers that entries of the site are missing.
+// The record that shows readers that entries of the site are missing.
 CellIndex record_of(const Site& site) {
     FileHeader* header = g_process.header;
     for (CellIndex at = header->first_off_site; at != 0; at = cell_at<OffSite>(at)->next) {
@@ -38,7 +38,7 @@ CellIndex record_of(const Site& site) {
     return cell;
 }
 
-// True when it was not off before.
+// Switches the site off; true when it was never off before.
 bool go_off(SampledSite* site, uint64_t now) {
     set_level(site->row, kLevelOff);
     site->off_again = now;
@@ -58,7 +58,7 @@ void end_stretch(SampledSite* site, uint64_t now) {
     site->off_again = 0;
 }
 
-// Calls work(node) for each node of a thread.
+// Calls work(node) for each node of a thread's tree.
 template <typename Work>
 void for_each_node(CellIndex root, Work work) {
     for (CellIndex at = root; at != 0;) {
@@ -73,8 +73,8 @@ void for_each_node(CellIndex root, Work work) {
     }
 }
 
-// Counting of a site is broken off in the midst of a gap that stands for `share`. As many entries
-// again are taken to follow in it; as nobody knows, they are kept apart.
+// Counting of a site is stopped within a gap of weight `share`. As many entries again are assumed
+// for the rest of the gap; being a guess, they are kept separately.
 void record_cut(const Site& site, uint64_t share) {
     for (Thread* thread = g_process.threads; thread != nullptr; thread = thread->next) {
         for_each_node(thread->record->root, [&](Node* node) {
@@ -85,7 +85,7 @@ void record_cut(const Site& site, uint64_t share) {
     }
 }
 
-void begin_gap(Trials::DroppedRun gap) {
+void begin_gap(Trials::TrialGap gap) {
     const uint64_t number = (g_gap >> 32) + 1;
     __atomic_store_n(&g_gap, number << 32 | (gap.trial ? gap.share - 1 : 0), __ATOMIC_RELAXED);
     g_this_gap = gap;
@@ -101,14 +101,14 @@ void forget(SampledSite* site, uint64_t now) {
 
 }  // namespace
 
-bool sampling_goes_on() { return g_sampled.load(std::memory_order_relaxed) != nullptr; }
+bool any_site_sampled() { return g_sampled.load(std::memory_order_relaxed) != nullptr; }
 
-bool trial_goes_on() {
+bool is_trial_gap() {
     return static_cast<uint32_t>(__atomic_load_n(&g_gap, __ATOMIC_RELAXED)) != 0;
 }
 
 void pay_in_gap(uint64_t cost, uint64_t earned) {
-    if (!sampling_goes_on()) return;
+    if (!any_site_sampled()) return;
     g_cost.fetch_add(cost, std::memory_order_relaxed);
     g_earned.fetch_add(earned, std::memory_order_relaxed);
 }
@@ -117,7 +117,7 @@ uint64_t paid_in_gap() { return g_cost.load(std::memory_order_relaxed); }
 
 void sample(SampledSite* site, const SiteRow* row, const Site& of_nodes, uint64_t now,
             uint64_t cost, uint64_t earned) {
-    if (!sampling_goes_on()) {
+    if (!any_site_sampled()) {
         g_trials.begin(now, cost, earned);
         begin_gap({false, 1});
     }
@@ -138,7 +138,7 @@ bool change_gap(const SiteRow* row, uint64_t now, int64_t credit, int64_t most) 
     begin_gap(g_trials.next(reinterpret_cast<uintptr_t>(row)));
     bool first = false;
     for_each_sampled([&](SampledSite* site) {
-        if (trial_goes_on()) {
+        if (is_trial_gap()) {
             set_level(site->row, kLevelTried);
         } else if (go_off(site, now)) {
             first = true;

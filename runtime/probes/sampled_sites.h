@@ -1,5 +1,5 @@
-// The sites that cost too much even where they are only counted: they are off but for trials
-// (probe_trials.h). Control (probe_control.h) says which these are and when a gap ends.
+// Sites that cost too much even when only counted: off except in trials (probe_trials.h). Control
+// (probe_control.h) chooses these sites and ends the gaps.
 #ifndef DWELL_RUNTIME_PROBES_SAMPLED_SITES_H_
 #define DWELL_RUNTIME_PROBES_SAMPLED_SITES_H_
 
@@ -8,40 +8,39 @@
 
 namespace dwell {
 
-// Kept by control, one a row.
+// State of a site, kept by control for each row.
 struct SampledSite {
-    bool sampled;        // it is, from the next gap on
-    uint64_t off_since;  // real ticks when it went off first; 0: it is not yet
-    uint64_t off_again;  // real ticks when it went off in this gap; 0: it is on
-    CellIndex record;    // its OffSite; 0: it was never off, or there was no room
-    Site site;           // of its nodes
+    bool sampled;        // sampled from the next gap on
+    uint64_t off_since;  // real ticks when it first went off; 0: not yet
+    uint64_t off_again;  // real ticks when it went off in this gap; 0: on
+    CellIndex record;    // its OffSite; 0: never off, or no room
+    Site site;           // site of its nodes
     const SiteRow* row;
     SampledSite* next;
 };
 
-// Whether something is sampled, and whether it is counted now.
-bool sampling_goes_on();
-bool trial_goes_on();
+// Whether any site is sampled, and whether the current gap is a trial.
+bool any_site_sampled();
+bool is_trial_gap();
 
-// A thread paid `cost` for counting and earned what its probes may take, in this gap.
+// Adds a thread's `cost` of counting and its permitted time `earned` to the current gap.
 void pay_in_gap(uint64_t cost, uint64_t earned);
 uint64_t paid_in_gap();
 
-// All that follow with StateLock held; `now` is in real ticks.
+// For all that follow StateLock must be held; `now` is in real ticks.
 
-// The row is sampled from the next gap on. If it is the first, `cost` while `earned` was what it
-// may is what made it so.
+// Samples the row from the next gap on. `cost` and `earned` start the estimate if it is the first.
 void sample(SampledSite* site, const SiteRow* row, const Site& of_nodes, uint64_t now,
             uint64_t cost, uint64_t earned);
 
-// A gap ends, and the next one begins at a probe of `row`, of a thread that has `credit` left, of
+// Ends the gap and begins the next at a probe of `row`, by a thread that has `credit` of at most
 // `most`. True when a site goes off for the first time.
 bool change_gap(const SiteRow* row, uint64_t now, int64_t credit, int64_t most);
 
-// Counting took too much in this gap: what is sampled goes off before it ends. True as above.
+// Counting cost too much in this gap: sampled sites go off before its end. Returns as change_gap().
 bool cut_gap(uint64_t now);
 
-// The rows of a module are off for another reason, or gone.
+// The rows of a module are switched off for another reason, or unloaded.
 void forget_sampled(const SiteModule& module, uint64_t now);
 
 inline void set_level(const SiteRow* row, uint8_t level) {

@@ -1,5 +1,5 @@
-// What the costs of probes, blocks and OpenMP's events are measured on: a short stack of open
-// entries and two nodes that belong to no one, so that nothing of the measurement is recorded.
+// A scratch stack of open entries with two nodes that nothing refers to, on which the cost of
+// probes, blocks and OpenMP events is measured.
 #ifndef DWELL_RUNTIME_PROBES_SCRATCH_ENTRIES_H_
 #define DWELL_RUNTIME_PROBES_SCRATCH_ENTRIES_H_
 
@@ -7,7 +7,7 @@
 
 namespace dwell {
 
-// A stack of entries and two nodes for `thread`, which has records of no one.
+// Scratch entries for `thread`, which is a scratch thread.
 class ScratchEntries {
   public:
     explicit ScratchEntries(Thread* thread) : first_(take_cells(thread, 4)) {

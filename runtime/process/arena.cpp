@@ -1,5 +1,5 @@
-// The record file: made, grown and closed here (DESIGN 3). A chunk is reserved in the file before
-// its first use, because a store into an unreserved page of a full /dev/shm ends the program.
+// Creates, grows and closes the record file (DESIGN 3). A chunk is reserved in the file before its
+// first use, because a store into an unreserved page of a full /dev/shm ends the program.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@ namespace dwell {
 
 namespace {
 
-// The first chunks are small, so that a short program leaves little; later ones grow with the file.
+// Small first chunks keep the file of a short program small.
 constexpr uint32_t kFirstChunkCells = 1024;   // 64 KiB
 constexpr uint32_t kLargeChunkCells = 16384;  // 1 MiB
 
@@ -23,20 +23,19 @@ OwnFile g_file;
 uint32_t g_cell_limit = 0;
 bool g_keeps_open = true;
 
-// False when it is closed; the program may have done that, and then it is opened again if it can
-// be.
+// True when the file is open; reopens it where the program closed its descriptor.
 bool file_is_open() {
     if (!g_file.is_open()) return false;
     return g_file.is_ours() || g_file.open_again(g_process.record_path);
 }
 
-// What is not reserved yet cannot be accessed: tools that read all memory of a process (the leak
-// check of valgrind, debuggers) would meet a SIGBUS in each page that the file does not have.
+// Makes reserved cells accessible. Unreserved pages stay inaccessible, because tools that read all
+// memory of a process (valgrind's leak check, debuggers) would get a SIGBUS there.
 bool open_cells(uint32_t end) {
     return mprotect(g_process.cells, size_t{end} * kCellBytes, PROT_READ | PROT_WRITE) == 0;
 }
 
-// Reserves `cells` more in the file; the index of the first, or 0. With StateLock held.
+// Reserves `cells` more cells and returns the first one's index, or 0. StateLock must be held.
 CellIndex reserve_cells(uint32_t cells) {
     FileHeader* header = g_process.header;
     const uint32_t first = header->cells_reserved;
@@ -54,11 +53,11 @@ CellIndex file_is_full() {
     return 0;
 }
 
-// A forked child goes on in loops that count in the records (site_table.h): in a copy of its own.
+// In a forked child: loops still count in the records (site_table.h), so it gets a private copy.
 void leave_records_to_parent() {
     if (!file_is_open()) return;
     const size_t bytes = size_t{g_process.header->cells_reserved} * kCellBytes;
-    // In the place of what is mapped there already: it needs neither memory nor addresses.
+    // Replaces the existing mapping, which needs neither new memory nor new addresses.
     static_cast<void>(mmap(g_process.cells, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, g_file.descriptor(), 0));
     if (!g_keeps_open) g_file.put_away();
@@ -104,7 +103,7 @@ bool create_record_file(const char* path, uint32_t memory_mib) {
     return true;
 }
 
-// The mapping stays: a thread may still be on its way out of a wrapper.
+// Keeps the mapping: a thread may still be inside a wrapper.
 void close_record_file() { g_file.close(); }
 
 CellIndex take_cells(Thread* thread, uint32_t count) {

@@ -1,4 +1,5 @@
-// How the cost of dwell's own steps is measured, before the first one (DESIGN 4, local rule).
+// Measures the cost of dwell's own steps, before the first of them is recorded (DESIGN 4, local
+// rule).
 #ifndef DWELL_RUNTIME_PROCESS_CALIBRATION_H_
 #define DWELL_RUNTIME_PROCESS_CALIBRATION_H_
 
@@ -9,10 +10,10 @@ namespace dwell {
 
 struct StepTicks {
     uint64_t all;
-    uint64_t inner;  // of that, what `node` took it for
+    uint64_t inner;  // the part of `all` that was added to `node`
 };
 
-// Ticks of one `step`: the least of many short rounds, as interruptions only add.
+// Ticks of one `step`: the minimum of many short rounds, because interruptions only add time.
 template <typename Step>
 StepTicks least_ticks(Thread* thread, Node* node, Step step) {
     constexpr int kSteps = 200;

@@ -1,5 +1,5 @@
 // Real ticks: the invariant time stamp counter where the machine has one, else CLOCK_MONOTONIC in
-// nanoseconds (DESIGN 4). A pair of reads costs about 20 ns either way that it is inlined.
+// nanoseconds (DESIGN 4). Two reads cost about 20 ns.
 #ifndef DWELL_RUNTIME_PROCESS_CLOCK_H_
 #define DWELL_RUNTIME_PROCESS_CLOCK_H_
 
@@ -30,7 +30,8 @@ inline bool has_invariant_tsc() {
     return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
 }
 inline uint64_t read_tsc() { return __builtin_ia32_rdtsc(); }
-// Loads before it are over: a fetch from another core's cache takes longer than a time stamp.
+// Waits until earlier loads are complete: a load from another core's cache takes longer than
+// reading the time stamp.
 inline void finish_loads() { asm volatile("lfence" ::: "memory"); }
 #else
 inline bool has_invariant_tsc() { return false; }

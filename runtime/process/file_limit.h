@@ -1,10 +1,10 @@
-// Limits of the process that files of dwell's may run into, and the program would not.
+// Resource limits that dwell's files could reach although the program's own files would not.
 //
-// RLIMIT_FSIZE: a file that would grow beyond it is refused with EFBIG, and the thread is sent
-// SIGXFSZ, which ends a program. It holds for files in memory, too (tmpfs, memfd_create), not for
-// what is mapped without a file.
+// RLIMIT_FSIZE: growing a file beyond it fails with EFBIG, and the thread receives SIGXFSZ, which
+// ends the program by default. The limit also holds for files in memory (tmpfs, memfd_create), but
+// not for anonymous mappings.
 //
-// Signal safety: async-signal-safe. Thread safety: it is about the calling thread alone.
+// Signal safety: async-signal-safe. Thread safety: affects the calling thread only.
 #ifndef DWELL_RUNTIME_PROCESS_FILE_LIMIT_H_
 #define DWELL_RUNTIME_PROCESS_FILE_LIMIT_H_
 
@@ -18,7 +18,7 @@
 
 namespace dwell {
 
-// While it lives a file that cannot grow is an error, and no signal. errno stays.
+// During its lifetime a file that cannot grow is an error without a signal. Preserves errno.
 class NoSizeSignal {
   public:
     NoSizeSignal() {
@@ -49,7 +49,8 @@ class NoSizeSignal {
     bool was_pending_ = false;
 };
 
-// RLIMIT_NOFILE leaves so few files that the program may need each: then dwell keeps none open.
+// True when RLIMIT_NOFILE is so low that the program may need every descriptor: dwell then keeps
+// no file open.
 inline bool files_are_few() {
     constexpr rlim_t kEnough = 64;
     rlimit limit;

@@ -13,7 +13,8 @@ bool find_symbol(void* library, const char* name, Function* function) {
     return *function != nullptr;
 }
 
-// The C library's dlclose: dwell's own counts the modules that the program unloads (unload.cpp).
+// Calls the C library's dlclose: dwell's own interposer counts modules that the program unloads
+// (unload.cpp).
 inline int close_handle(void* handle) {
     static int (*next)(void*) = nullptr;
     if (next == nullptr) find_symbol(RTLD_NEXT, "dlclose", &next);

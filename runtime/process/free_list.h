@@ -1,5 +1,5 @@
-// Small things that are taken and given back often, and never returned to the system: another
-// thread may still look at one. For types with a member `next`; with StateLock held.
+// A free list of small objects. Memory is never returned to the system, because another thread may
+// still read an object after it was freed. For types with a member `next`; StateLock must be held.
 #ifndef DWELL_RUNTIME_PROCESS_FREE_LIST_H_
 #define DWELL_RUNTIME_PROCESS_FREE_LIST_H_
 
@@ -8,8 +8,8 @@
 
 namespace dwell {
 
-// Null when there is no memory. What it held before stays in it. Of new memory nothing is touched
-// but what is taken.
+// Null when there is no memory. A reused object keeps its old content. Of new memory only the pages
+// of objects that are taken are touched.
 template <typename T>
 T* take_from(T** free) {
     constexpr size_t kAtOnce = 32;

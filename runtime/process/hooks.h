@@ -1,5 +1,5 @@
-// What this floor asks of the rooms above it, without knowing them: each room that keeps something
-// for a thread hears when that begins, ends or is reset. lifecycle/services.cpp lists the rooms.
+// Callbacks into rooms on higher floors. A room that keeps state for a thread registers what to do
+// when a thread begins, ends or is reset; lifecycle/services.cpp lists these rooms.
 #ifndef DWELL_RUNTIME_PROCESS_HOOKS_H_
 #define DWELL_RUNTIME_PROCESS_HOOKS_H_
 
@@ -9,39 +9,40 @@
 
 namespace dwell {
 
-// What a room does for a thread, which is the calling one; null: nothing.
+// A room's callbacks for the calling thread; null: nothing to do.
 struct ThreadService {
-    // The thread begins. Its state is zeroed, or what an ended thread left; nothing records yet.
+    // The thread begins. Its state is zeroed, or as an ended thread left it; nothing is recorded
+    // yet.
     void (*start)(Thread* thread) = nullptr;
-    // It records from here on. False: a signal handler may have interrupted an allocation.
+    // Recording begins. `may_allocate` is false where a signal handler may have interrupted an
+    // allocation.
     void (*started)(Thread* thread, bool may_allocate) = nullptr;
-    // It ends, and may still record what is left to be told.
+    // The thread is about to end, and may still record what is pending.
     void (*ending)(Thread* thread) = nullptr;
-    // It ended at the real time `now`.
+    // The thread ended at the real time `now`.
     void (*end)(Thread* thread, uint64_t now) = nullptr;
-    // MPI_Pcontrol(2): what was counted before the real time `since` is forgotten.
+    // MPI_Pcontrol(2): everything counted before the real time `since` is discarded.
     void (*reset)(Thread* thread, uint64_t since) = nullptr;
-    // A module was unloaded: its addresses may be another one's from now on.
+    // A module was unloaded: another module may be loaded at its addresses.
     void (*forget_modules)(Thread* thread) = nullptr;
 };
 
-// Set before the first thread is attached. Each hook is called in this order.
+// Set before the first thread is attached. Callbacks run in the order of this list.
 extern std::span<const ThreadService> g_thread_services __attribute__((visibility("hidden")));
 
 template <typename Hook, typename... Arguments>
-void tell_services(Hook ThreadService::*hook, Thread* thread, Arguments... arguments) {
+void call_services(Hook ThreadService::*hook, Thread* thread, Arguments... arguments) {
     for (const ThreadService& service : g_thread_services) {
         if (service.*hook != nullptr) (service.*hook)(thread, arguments...);
     }
 }
 
-// How a process comes to be observed by what it does beside MPI: defined in lifecycle/attach.cpp.
-// No pointers, because an instrumented library may ask before any constructor of dwell's has run.
+// Attaching a process at its first probe, defined in lifecycle/attach.cpp. These are functions and
+// not pointers, because an instrumented library may call them before dwell's constructors have run.
 
-// True when modules that register are to be watched: the process is observed or may come to be.
+// True when registered modules are to be watched: the process is observed or may become so.
 bool probes_wanted();
-// The thread of a process that has instrumented modules and meets its first probe; null when it is
-// not to be observed.
+// The calling thread, which reached its first probe; null when it is not to be observed.
 Thread* attach_for_probe();
 
 }  // namespace dwell

@@ -1,3 +1,4 @@
+// The delay added to every probe in tests.
 #include "runtime/process/injection.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@ namespace {
 constexpr unsigned long kMostInjected_ns = 1'000'000'000;
 constexpr unsigned long kMostRank = (1u << kPeerRankBits) - 1;
 
-// Reads a whole number and moves `text` behind it.
+// Reads a number and advances `text` behind it.
 bool read_whole(const char** text, unsigned long most, unsigned long* value) {
     if (**text < '0' || **text > '9') return false;
     char* end = nullptr;

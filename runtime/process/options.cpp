@@ -1,4 +1,4 @@
-// Reads the DWELL_ variables, the twins of `dwell run`'s options (DESIGN 6).
+// Reads the environment variables DWELL_..., the counterparts of `dwell run`'s options (DESIGN 6).
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ constexpr size_t kLongestLine = 1200;
 
 void put_line(const char* text) {
     if (!is_standard_error() || g_warnings++ >= kMaxWarnings) return;
-    const ReentryGuard busy;  // its own writing is no statement of the program's
+    const ReentryGuard busy;  // dwell's own write is not recorded as I/O
     char line[kLongestLine] = "dwell: ";
     copy_visible(line + 7, sizeof(line) - 8, text);
     strcat(line, "\n");
@@ -44,8 +44,8 @@ void put_line(const char* text) {
     static_cast<void>(written);
 }
 
-// Sets `value` from the variable of a setting, 0 for its word. Unset or empty leaves it as it is.
-// False, after a line on stderr, for what it may not be.
+// Reads a setting's variable into `value`; 0 stands for the setting's word. An unset or empty
+// variable changes nothing. False, after a line on stderr, for an invalid value.
 bool read_number(const char* name, uint32_t* value) {
     const Setting* const setting = find_setting(name);
     const char* const text = getenv(name);
@@ -69,7 +69,7 @@ bool read_number(const char* name, uint32_t* value) {
     return false;
 }
 
-// `all` names the choices for the message.
+// `all` lists the choices for the message.
 template <typename Mode>
 bool read_choice(const char* name, const char* all, Mode* mode,
                  std::initializer_list<std::pair<const char*, Mode>> choices) {
@@ -175,7 +175,7 @@ void warn_of_job(const char* format, ...) {
 }
 
 bool read_options(Options* options) {
-    // Used by the command alone, which finds them in its environment.
+    // Used by the `dwell` command only, checked here.
     bool report = false;
     uint32_t width = 0;
     const bool good = read_number("DWELL_CALLPATH", &options->callpath_depth) &&

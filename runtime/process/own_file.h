@@ -1,11 +1,11 @@
 // A file of dwell's that stays open in the observed program, to be grown later. The program may
-// close descriptors that it did not open (closefrom, a loop over all, dup2 onto one), and open a
-// file of its own under the same number: that must be neither grown nor closed by us. So each use
-// checks that the number still stands for the file. Between the check and the use another thread
-// could still take the number: then what it opened within that microsecond grows.
+// close descriptors that it did not open (closefrom, dup2) and reuse the number for a file of its
+// own, which dwell must neither grow nor close. So each use checks that the descriptor still refers
+// to the same file. Another thread could reuse the number between check and use: its file would
+// then grow.
 //
-// Signal safety: all are async-signal-safe. Thread safety: those who call is_ours(),
-// reserve() and close() keep apart; both users hold StateLock or run while one thread does.
+// Signal safety: all functions are async-signal-safe. Thread safety: callers of is_ours(),
+// reserve() and close() must exclude each other; both users hold StateLock or run single-threaded.
 #ifndef DWELL_RUNTIME_PROCESS_OWN_FILE_H_
 #define DWELL_RUNTIME_PROCESS_OWN_FILE_H_
 
@@ -24,12 +24,12 @@ class OwnFile {
     // Takes over an open file.
     void adopt(int descriptor) {
         struct stat status {};
-        fstat(descriptor, &status);  // what it fails with (EBADF, ENOMEM) is no file's number
+        fstat(descriptor, &status);  // a failure leaves zeros, which match no file
         descriptor_ = descriptor;
         device_ = status.st_dev;
         inode_ = status.st_ino;
     }
-    // The file of that name again, if it is the same: after the program closed it. False otherwise.
+    // Opens the path again after the program closed the descriptor. False when it is another file.
     bool open_again(const char* path) {
         const StandardFilesHeld held;
         const int descriptor = raw_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -41,16 +41,17 @@ class OwnFile {
         raw_close(descriptor);
         return false;
     }
-    // Leaves no descriptor in the program until open_again().
+    // Closes the descriptor until open_again().
     void put_away() {
         if (is_ours()) raw_close(descriptor_);
         descriptor_ = kPutAway;
     }
-    // From adopt() to close(), whatever the program did to the number.
+    // True from adopt() to close(), even if the program closed the descriptor.
     bool is_open() const { return descriptor_ != kClosed; }
     bool is_ours() const { return descriptor_ >= 0 && is_same(descriptor_); }
     int descriptor() const { return descriptor_; }
-    // Room on the device for `bytes` at `from`; false when there is none, or the file is gone.
+    // Reserves `bytes` at offset `from` on the device. False when the device is full or the
+    // descriptor is no longer ours.
     bool reserve(size_t from, size_t bytes) const {
         const NoSizeSignal held;
         return is_ours() && posix_fallocate(descriptor_, static_cast<off_t>(from),

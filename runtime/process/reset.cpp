@@ -1,3 +1,4 @@
+// Pauses and resets of the counts (MPI_Pcontrol): each thread applies them to its own records.
 #include "runtime/process/reset.h"
 
 #include "runtime/process/hooks.h"
@@ -25,7 +26,7 @@ void reset_node(Node* node) {
         if (node->site.kind != SiteKind::kInterval && node->part != 0) {
             auto* part = cell_at<ProbePart>(node->part);
             ProbePart cleared{};
-            // A phase that is open counts as begun now, with the number that it has.
+            // An open phase counts as begun now, under its current number.
             const bool begun = (node->site.flags & kNodePhase) != 0 && node->site.open != 0;
             if (begun) cleared.first_iteration = cleared.iteration = part->iteration;
             *part = cleared;
@@ -51,7 +52,7 @@ void reset_node(Node* node) {
     *wait = WaitPart{0, 0, 0, 0, 0, 0, 0, 0, wait->first_partner, 0, wait->partner_count};
 }
 
-// `index` and all that lies under it or follows it.
+// Resets `index`, its siblings after it, and all nodes below these.
 void reset_nodes(CellIndex index) {
     for (CellIndex at = index; at != 0; at = cell_at<Node>(at)->next_sibling) {
         reset_node(cell_at<Node>(at));
@@ -59,8 +60,7 @@ void reset_nodes(CellIndex index) {
     }
 }
 
-// MPI_Pcontrol(2): what was counted before is forgotten; the nodes stay.
-// What the thread did `since` counts, also before it came here.
+// MPI_Pcontrol(2): discards everything counted before `since`; the nodes stay.
 void reset_thread(Thread* thread, uint64_t since) {
     const uint64_t begun = now_ticks();
     reset_nodes(thread->record->root);
@@ -90,25 +90,25 @@ void reset_thread(Thread* thread, uint64_t since) {
     record->probes = record->probes_missed = record->probes_dropped = 0;
     thread->last = 0;
     thread->last_ticks = since;
-    thread->slow_overhead = thread->booked_ticks = 0;
-    tell_services(&ThreadService::reset, thread, since);
+    thread->slow_overhead = thread->separate_ticks = 0;
+    call_services(&ThreadService::reset, thread, since);
     thread->slow_overhead = now_ticks() - begun;
 }
 
 }  // namespace
 
-void take_notice(Thread* thread) {
+void apply_changes(Thread* thread) {
     thread->epoch = thread->user_depth == 0 ? seen_epoch() : kNoEpoch;
-    // A call that was under way counts to its end.
+    // A call under way is counted up to its end.
     const uint64_t paused = paused_since(thread, thread->last_ticks);
     const uint64_t since = later(thread->last_ticks, g_process.header->reset_ticks);
     const uint64_t paused_there = paused_since(thread, since);
     thread->paused_ticks = g_live->paused_ticks;
     thread->record->paused_ticks += paused;
-    thread->last_ticks += paused;  // neither computation nor anything else
+    thread->last_ticks += paused;  // a pause is no computation
     if (thread->unloads != g_live->unloads) {
         thread->unloads = g_live->unloads;
-        tell_services(&ThreadService::forget_modules, thread);
+        call_services(&ThreadService::forget_modules, thread);
     }
     if (thread->resets != g_live->resets) {
         thread->resets = g_live->resets;

@@ -1,5 +1,5 @@
-// What happens to the whole process is taken notice of by each of its threads, in its next call or
-// probe: pauses, resets of all counts (MPI_Pcontrol), unloaded modules.
+// Process-wide changes that each thread notices at its next call or probe: pauses and resets
+// (MPI_Pcontrol), unloaded modules.
 #ifndef DWELL_RUNTIME_PROCESS_RESET_H_
 #define DWELL_RUNTIME_PROCESS_RESET_H_
 
@@ -8,18 +8,18 @@
 
 namespace dwell {
 
-// What happened to the process since the thread was here last.
-DWELL_COLD void take_notice(Thread* thread);
-// Of the pauses that the thread has not noticed yet what lies after `since`: what was under way
-// when another thread paused the process may have gone on in the pause, or beyond it. Of several
-// pauses of which one ended before `since` it is known only that they were no longer than that.
+// Applies the changes since the thread last looked.
+DWELL_COLD void apply_changes(Thread* thread);
+// The part of the pauses not noticed by the thread so far that lies after `since`: a call under way
+// may have ended during or after another thread's pause. An upper bound if one of several pauses
+// ended before `since`.
 inline uint64_t paused_since(const Thread* thread, uint64_t since) {
     const uint64_t paused = g_live->paused_ticks - thread->paused_ticks;
     return earlier(paused, beyond(g_live->resumed_ticks, since));
 }
 
-// The thread's open call was left by a throw or a longjmp, as an error handler may do: it counts,
-// without a time, among the failed ones.
+// The thread's open call was left by a throw or a longjmp, for example by an error handler: counts
+// it as failed, without time.
 void record_abandoned(Thread* thread);
 
 }  // namespace dwell

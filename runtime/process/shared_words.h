@@ -1,7 +1,7 @@
-// Words that one process or thread writes while others read them, who then see by a version beside
-// them whether they got them whole. Each word is stored after all that was written before it, and
-// loaded before all that is read after it: plain moves on x86-64, and no fence, which the thread
-// sanitizer does not know.
+// Copies of small structures between processes or threads: one writes while others read, and a
+// version number beside the words shows readers whether the copy is consistent. Release stores and
+// acquire loads of single words are plain moves on x86-64; fences are avoided because the thread
+// sanitizer does not know them.
 #ifndef DWELL_RUNTIME_PROCESS_SHARED_WORDS_H_
 #define DWELL_RUNTIME_PROCESS_SHARED_WORDS_H_
 
@@ -35,9 +35,9 @@ inline void read_words(const T* from, T* to) {
     memcpy(to, words, sizeof(T));
 }
 
-// The line of `place` comes from another core and will be written: asked for before it is needed. A
-// fetch for reading leaves the copy there, and the write would wait for it to go: some 100 ns (200
-// between core complexes), in front of the next locked instruction.
+// Prefetches a cache line for writing that another core owns. After a prefetch for reading the
+// write would still wait for the other copy's invalidation: some 100 ns (200 between core
+// complexes).
 inline void fetch_to_write(const void* place) {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(place)));
@@ -46,7 +46,7 @@ inline void fetch_to_write(const void* place) {
 #endif
 }
 
-// All that was written before reaches the others before anything after it is read.
+// Full fence: earlier stores become visible before later loads.
 inline void full_fence() {
     uint32_t own = 0;
     __atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);

@@ -1,6 +1,5 @@
-// The life of a thread: it is attached at its first call or probe, and when it ends its state and
-// record go to the next new thread (DESIGN 3). Rooms that keep something for a thread are told of
-// its beginning and end (hooks.h).
+// Attaches and ends threads: a thread is attached at its first call or probe; at its end its state
+// and record pass to the next new thread (DESIGN 3). Callbacks of other rooms: hooks.h.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,15 +32,15 @@ bool g_have_key = false;
 DWELL_CALL_DATA LivePage* g_live = &g_not_live;
 constinit thread_local Thread* t_thread = nullptr;
 constinit thread_local uint32_t t_in_guard = 0;
-// The thread came to its end; what destructors do after that is observed by probes and MPI alone.
+// The thread has ended; calls from destructors are recorded only for probes and MPI.
 static constinit thread_local bool t_ending __attribute__((tls_model("initial-exec"))) = false;
 
 static_assert(std::is_trivially_destructible_v<Thread>);
 
-// In the kernel's mask.
+// A signal's bit in the kernel's mask.
 static constexpr uint64_t bit_of(int signal) { return uint64_t{1} << (signal - 1); }
 
-// The C library's own masks leave out the signals that end a thread at once.
+// Uses the system call, because the C library's masks leave out signals that end a thread.
 SignalsBlocked::SignalsBlocked() {
     constexpr uint64_t kErrors = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) |
                                  bit_of(SIGILL) | bit_of(SIGTRAP) | bit_of(SIGABRT) |
@@ -58,7 +57,7 @@ void StateLock::wait() { sched_yield(); }
 
 namespace {
 
-// A thread keeps its name as it has it at its end: it begins with that of the thread that made it.
+// Stores the name at the thread's end, because a thread starts with its creator's name.
 void note_name(ThreadRecord* record, const char* name) {
     static_assert(sizeof(record->name) == kThreadNameBytes);
     if (record->threads_served > 1) {
@@ -73,7 +72,7 @@ void note_own_name(ThreadRecord* record) {
     if (prctl(PR_GET_NAME, name) == 0) note_name(record, name);
 }
 
-// Of another thread, which may be gone by now.
+// Stores the name of another thread, which may have ended.
 void note_name_of(ThreadRecord* record) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/task/%d/comm", record->tid);
@@ -89,10 +88,9 @@ void note_name_of(ThreadRecord* record) {
 
 bool is_main(const ThreadRecord* record) { return record->tid == g_process.header->pid; }
 
-// Since when the calling thread, which dwell meets now, has been there, in virtual ticks: not
-// longer than is observed, and after a pause without what was before. Of others than the process's
-// first one it is known how long they have computed.
-uint64_t birth_of_own(const Thread* thread, uint64_t now) {
+// Virtual time at which the calling thread began: at most as long ago as the observation, and after
+// a pause not before now. For threads other than the first it is estimated by the processor time.
+uint64_t own_span_begin(const Thread* thread, uint64_t now) {
     const FileHeader* const header = g_process.header;
     const uint64_t first = earlier(later(header->start_ticks, header->reset_ticks), now);
     if (g_live->paused != 0 || g_live->paused_ticks != 0) return virtual_ticks(thread, now);
@@ -106,14 +104,14 @@ uint64_t birth_of_own(const Thread* thread, uint64_t now) {
     return virtual_ticks(thread, later(beyond(now, ticks), first));
 }
 
-// Runs as a pthread key's destructor: the state goes to the next new thread.
+// Destructor of the pthread key: frees the state for the next new thread.
 void thread_ended(void* state) {
     auto* thread = static_cast<Thread*>(state);
     t_ending = true;
     if (g_live->on == 0) return;  // also in a forked child
-    tell_services(&ThreadService::ending, thread);
+    call_services(&ThreadService::ending, thread);
     const ReentryGuard busy;
-    tell_services(&ThreadService::end, thread, now_ticks());
+    call_services(&ThreadService::end, thread, now_ticks());
     thread->record->state = ThreadState::kEnded;
     note_own_name(thread->record);
     thread->open = nullptr;
@@ -130,7 +128,7 @@ Thread* take_free_thread() {
     return thread;
 }
 
-// Private memory: a quarter of a megabyte, touched as it is used.
+// Private memory, touched only where it is used.
 Thread* make_thread() {
     void* memory = mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -160,7 +158,7 @@ void link_thread(Thread* thread) {
 }
 
 Thread* attach(bool may_allocate) {
-    if (t_in_guard != 0) return nullptr;  // a signal handler came in between
+    if (t_in_guard != 0) return nullptr;  // called from a signal handler inside dwell
     const uint64_t now = now_ticks();
     const ReentryGuard busy;
     if (!g_have_key) {
@@ -180,7 +178,7 @@ Thread* attach(bool may_allocate) {
         record->start_ticks = now;
         link_thread(thread);
     }
-    // Time that nobody used between two owners of a record is no computation.
+    // The time between two owners of a record is no computation.
     thread->open = nullptr;
     thread->user_depth = 0;
     thread->user_ticks = 0;
@@ -188,25 +186,25 @@ Thread* attach(bool may_allocate) {
     thread->processor = ProcessorTime{};
     thread->in_tool.end();
     thread->last = 0;
-    thread->slow_overhead = thread->booked_ticks = 0;
+    thread->slow_overhead = thread->separate_ticks = 0;
     thread->epoch = seen_epoch();
     thread->resets = g_live->resets;
     if (!fresh && thread->unloads != g_live->unloads) {
-        tell_services(&ThreadService::forget_modules, thread);
+        call_services(&ThreadService::forget_modules, thread);
     }
     thread->unloads = g_live->unloads;
     thread->paused_ticks = g_live->paused_ticks;
     record->last_ticks = now;
-    tell_services(&ThreadService::start, thread);
+    call_services(&ThreadService::start, thread);
     t_thread = thread;
     if (record->number == 0) g_process.usual_thread = thread;
     if (g_have_key) pthread_setspecific(g_thread_key, thread);
     thread->attached_ticks = now;
     record->life_start = 0;
-    thread->span_begin = birth_of_own(thread, now);
+    thread->span_begin = own_span_begin(thread, now);
     if (!g_process.with_mpi && is_main(record)) g_process.header->process_thread = record->number;
-    tell_services(&ThreadService::started, thread, may_allocate);
-    // The thread's life begins here, with slow work; while recording is off no time is anyone's.
+    call_services(&ThreadService::started, thread, may_allocate);
+    // Attaching was slow work; while recording is off, its time belongs to nobody.
     thread->last_ticks = now;
     thread->slow_overhead = now_ticks() - now;
     if (live_ticket() == 0) {
@@ -226,12 +224,12 @@ void start_span(Thread* thread) {
 void end_span(Thread* thread, uint64_t now) {
     ThreadRecord* const record = thread->record;
     if (record->life_start == 0) return;
-    // Without MPI that of the first thread is the process's.
+    // Without MPI the first thread's span is that of the process.
     if (!g_process.with_mpi && is_main(record)) {
         record->life_start = 0;
         return;
     }
-    if (thread->epoch != g_live->epoch) take_notice(thread);  // of pauses that are over
+    if (thread->epoch != g_live->epoch) apply_changes(thread);  // applies ended pauses
     const uint64_t end = g_live->paused != 0 ? earlier(now, g_live->pause_start) : now;
     record->span_ticks += beyond(virtual_ticks(thread, end), record->life_start);
     record->life_start = 0;
@@ -240,7 +238,7 @@ void end_span(Thread* thread, uint64_t now) {
 Thread* attach_thread() { return attach(true); }
 
 Thread* attach_for_io() {
-    // pthread_setspecific() allocates memory for keys from this one on.
+    // From this key on, pthread_setspecific() allocates memory.
     constexpr pthread_key_t kFirstAllocated = 32;
     const bool may_attach = g_have_key && g_thread_key < kFirstAllocated && !t_ending;
     const int saved_errno = errno;
@@ -251,11 +249,12 @@ Thread* attach_for_io() {
 
 namespace {
 
-constexpr int kPatience = 1000;  // times that a thread in the middle of a probe is waited for
+constexpr int kPatience = 1000;  // attempts to wait for a thread inside a probe
 
-// Of another thread that may be running: nothing that it writes is written. Probes find recording
-// off since many microseconds, so what is open stays as it is once the thread is out of dwell.
-void note_end(Thread* thread, uint64_t now) {
+// Marks the end of another thread that may still run, and only writes what that thread does not.
+// Its probes have found recording off for many microseconds, so its open entries no longer change
+// once it is outside of dwell.
+void record_end_of_running(Thread* thread, uint64_t now) {
     if (thread->open != nullptr || thread->resets != g_live->resets) return;
     const auto is_at_work = [thread] {
         asm volatile("" ::: "memory");
@@ -286,14 +285,14 @@ void* scratch_of(Thread* thread, size_t bytes) {
     return memory;
 }
 
-void detach_threads(uint64_t now, bool books) {
+void detach_threads(uint64_t now, bool record_open) {
     for (Thread* thread = g_process.threads.load(); thread != nullptr; thread = thread->next) {
         if (thread == t_thread) {
             note_own_name(thread->record);
-            if (books) end_span(thread, now);
+            if (record_open) end_span(thread, now);
         } else if (thread->record->state != ThreadState::kEnded) {
             note_name_of(thread->record);
-            if (books) note_end(thread, now);
+            if (record_open) record_end_of_running(thread, now);
         }
     }
 }

@@ -1,3 +1,4 @@
+// Adds the call paths of samples to the tree.
 #include "runtime/sampling/sample_records.h"
 
 #include <linux/perf_event.h>
@@ -16,7 +17,7 @@ namespace dwell {
 
 namespace {
 
-constexpr uint16_t kNodesPerInterval = 2048;  // of sampled paths; more fold into one
+constexpr uint16_t kNodesPerInterval = 2048;  // sampled paths; further ones collapse into one
 
 // A sample's call path: the sampled address, then the return addresses outwards.
 struct SampledPath {
@@ -26,7 +27,7 @@ struct SampledPath {
     bool traced;
 };
 
-// How many frames lie between the thread's start and a node.
+// Number of nodes between the thread's root and a node.
 uint16_t levels_above(CellIndex node) {
     uint16_t levels = 0;
     for (CellIndex at = cell_at<Node>(node)->parent; at != 0; at = cell_at<Node>(at)->parent) {
@@ -35,7 +36,7 @@ uint16_t levels_above(CellIndex node) {
     return levels;
 }
 
-// The node for `site` right below `above` on the way to `below`; 0: the way has another one.
+// The child of `above` on the path to `below`, if it is the node for `site`; else 0.
 CellIndex on_the_way(CellIndex above, CellIndex below, const Site& site) {
     CellIndex at = below;
     while (at != 0 && cell_at<Node>(at)->parent != above) at = cell_at<Node>(at)->parent;
@@ -46,7 +47,7 @@ CellIndex on_the_way(CellIndex above, CellIndex below, const Site& site) {
     return same ? at : 0;
 }
 
-// Under `interval`, as long as that has room. Recursion folds.
+// Creates a child within `interval` as long as there is room. Recursion reuses nodes.
 CellIndex sampled_child(Thread* thread, CellIndex interval, CellIndex above, const Site& site) {
     for (CellIndex at = above; at != interval; at = cell_at<Node>(at)->parent) {
         const Site& there = cell_at<Node>(at)->site;
@@ -66,9 +67,9 @@ CellIndex sampled_child(Thread* thread, CellIndex interval, CellIndex above, con
     return child_of(thread, above, site);
 }
 
-// Books one sample of `count` frames under `interval`, innermost first as site_of() gives them.
-// Frames that the statement's own path begins with are not repeated: the first node that differs
-// says how many there are (Site::call).
+// Records one sample of `count` frames, innermost first as given by site_of(), below `interval`.
+// Outer frames in common with the statement's own path are not stored again; the first node that
+// differs holds their number (Site::call).
 template <typename SiteOf>
 void record_frames(Thread* thread, CellIndex interval, int count, bool traced, bool whole,
                    uint32_t weight, SiteOf site_of) {
@@ -105,7 +106,7 @@ void record_frames(Thread* thread, CellIndex interval, int count, bool traced, b
 
 void record_path(Thread* thread, CellIndex interval, const SampledPath& path, uint32_t weight) {
     const ModulePlace place = place_of_address(thread, path.addresses[0]);
-    // Of dwell's own time, or taken inside a poll that was not timed: no computation.
+    // Samples inside dwell or inside an untimed poll are no computation.
     if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
         thread->record->samples_in_calls += weight;
         return;
@@ -121,15 +122,15 @@ void record_path(Thread* thread, CellIndex interval, const SampledPath& path, ui
     });
 }
 
-// Whose Python functions are not known.
+// Counts samples whose Python functions are unknown.
 void count_unknown(Thread* thread, uint32_t weight) { thread->record->samples_lost += weight; }
 
-// The texts of the record that begins at `record` and takes `size` bytes.
+// Records the Python frames of the record at `record` with `size` bytes.
 void record_python(Thread* thread, CellIndex interval, const char* record, size_t size,
                    uint32_t weight) {
     perf_event_header header;
     memcpy(&header, record, sizeof(header));
-    // Where those of other samples have their addresses.
+    // Uses the scratch memory in which other samples have their addresses.
     auto* const cells =
         reinterpret_cast<CellIndex*>(static_cast<char*>(thread->scratch) + kLargestSample_bytes);
     int count = 0;
@@ -157,8 +158,7 @@ void record_python(Thread* thread, CellIndex interval, const char* record, size_
     });
 }
 
-// A sample in the ring (perf_event_open(2)): address, then the registers and the piece of stack,
-// where there are any.
+// Layout of a sample in the ring (perf_event_open(2)): address, then registers and stack, if any.
 struct SampleHead {
     perf_event_header header;
     uint64_t address;
@@ -167,13 +167,13 @@ struct SampleHead {
     uint64_t stack_bytes;
 };
 
-// Of a record's `size` bytes.
+// The call path of a record with `size` bytes.
 SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
     SampleHead head{};
     memcpy(&head, record, std::min(size, sizeof(head)));
     addresses[0] = head.address;
     SampledPath path{addresses, 1, false, head.stack_bytes != 0};
-    uint64_t taken = 0;  // of the piece of stack
+    uint64_t taken = 0;  // bytes of stack that the kernel stored
     const size_t stack_end = sizeof(head) + head.stack_bytes;
     if (head.stack_bytes == 0 || stack_end + sizeof(taken) > size) return path;
     memcpy(&taken, record + stack_end, sizeof(taken));
@@ -183,8 +183,8 @@ SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
     return path;
 }
 
-// The piece of stack ended in a procedure that the statement under way was called from, too:
-// further out both paths are the same. `here` is room for as many addresses again.
+// The stored stack ended in a procedure from which the statement under way was called, too: the
+// outer part of both paths is the same. `here` has room for as many addresses again.
 void complete(SampledPath* path, uint64_t* here) {
     if (path->whole || !path->traced) return;
     const uint64_t start = procedure_start(path->addresses[path->count - 1]);
@@ -192,7 +192,7 @@ void complete(SampledPath* path, uint64_t* here) {
     int joint = -1;
     for (int i = 0; i < frames && start != 0; ++i) {
         if (procedure_start(here[i]) != start) continue;
-        if (joint >= 0) return;  // recursion: it may be either
+        if (joint >= 0) return;  // ambiguous because of recursion
         joint = i;
     }
     if (joint < 0) return;

@@ -1,6 +1,6 @@
-// Where the samples of a thread go while it makes no MPI call for so long that its ring would fill:
-// `dwell run` then takes samples of it in the thread's place, and writes them into memory that the
-// thread gave it. The thread reads them at its next call. Shared by both processes.
+// Memory shared with `dwell run`. While a thread makes no MPI call for so long that its ring would
+// fill, `dwell run` takes samples in the thread's place and writes them here; the thread reads them
+// at its next call.
 #ifndef DWELL_RUNTIME_SAMPLING_SAMPLE_SPILL_H_
 #define DWELL_RUNTIME_SAMPLING_SAMPLE_SPILL_H_
 
@@ -13,41 +13,41 @@
 
 namespace dwell {
 
-// The variable with the name of `dwell run`'s socket, in the abstract namespace.
+// Environment variable with the name of `dwell run`'s socket, in the abstract namespace.
 constexpr const char* kDrainVariable = "DWELL_DRAIN";
 
-// A message to it, which carries two descriptors: the thread's event and the spill.
+// Request to `dwell run`, sent with two descriptors: the thread's event and the spill.
 struct DrainRequest {
-    perf_event_attr attributes;  // of the event
+    perf_event_attr attributes;  // attributes of the event
     uint64_t ring_bytes;
     int32_t process;
     int32_t thread;
     PythonPlaces python;
 };
 
-// In the place of a sample of such a thread, by its header's type: the names of its frames
-// (python_layout.h), innermost first, each with its zero. kPythonCut: there were more.
+// Record type for a thread that runs Python: the names of its frames (python_layout.h), innermost
+// first, zero-terminated. kPythonCut: some were left out.
 constexpr uint32_t kPythonSample = 0x1000;
 constexpr uint16_t kPythonCut = 1;  // perf_event_header::misc
 constexpr size_t kPythonSample_bytes = 8192;
 
-constexpr uint64_t kSmallestPathRing = 32 << 10;  // of three samples with stacks
+constexpr uint64_t kSmallestPathRing = 32 << 10;  // three samples with stacks
 
-constexpr size_t kSpillBytes = 4 << 20;  // of memory that is only taken when it is written to
+constexpr size_t kSpillBytes = 4 << 20;  // allocated by the system when it is written to
 
-// When it is full every second record goes, and from then on each stands for twice as many.
+// When it is full every second record is dropped, and each remaining one has twice the weight.
 struct SampleSpill {
-    uint32_t lock;    // held by who reads or writes this; see SpillLock
-    uint32_t ended;   // the thread reads no more
-    uint32_t own;     // not 0: the thread does work of dwell's, which is no computation
+    uint32_t lock;    // held for reading and writing; see SpillLock
+    uint32_t ended;   // the thread does not read any more
+    uint32_t own;     // not 0: the thread is inside dwell, which is no computation
     uint32_t taken;   // not 0: `dwell run` takes the samples
-    uint32_t stride;  // each record stands for so many
+    uint32_t stride;  // weight of each record
     uint32_t padding;
-    uint64_t seen;    // kept or not
-    uint64_t lost;    // as the kernel says
-    uint64_t writes;  // differs when there is something to read
-    uint64_t reads;   // by the thread, of its own ring as well
-    uint64_t bytes;   // of `records`
+    uint64_t seen;    // samples kept or dropped
+    uint64_t lost;    // samples lost as reported by the kernel
+    uint64_t writes;  // changes when there is something to read
+    uint64_t reads;   // readings by the thread, of its own ring as well
+    uint64_t bytes;   // used bytes of `records`
     char records[kSpillBytes - 64];
 };
 static_assert(sizeof(SampleSpill) == kSpillBytes);
@@ -71,7 +71,7 @@ class SpillLock {
     bool held_ = false;
 };
 
-// Records in a ring of `ring_bytes`, a power of two, that begins at `data`.
+// Copies from a ring of `ring_bytes`, a power of two, that begins at `data`.
 inline void copy_from_ring(const char* data, uint64_t ring_bytes, uint64_t at, void* to,
                            size_t bytes) {
     const size_t begin = at & (ring_bytes - 1);
@@ -80,7 +80,7 @@ inline void copy_from_ring(const char* data, uint64_t ring_bytes, uint64_t at, v
     memcpy(static_cast<char*>(to) + first, data, bytes - first);
 }
 
-// The head of the record at `at`; false: there is none.
+// Reads the header of the record at `at`; false: there is none.
 inline bool spilled_record(const SampleSpill& spill, uint64_t at, perf_event_header* header) {
     const uint64_t bytes =
         spill.bytes < sizeof(spill.records) ? spill.bytes : sizeof(spill.records);
@@ -89,7 +89,7 @@ inline bool spilled_record(const SampleSpill& spill, uint64_t at, perf_event_hea
     return header->size >= sizeof(*header) && header->size <= bytes - at;
 }
 
-// Keeps one record.
+// Stores one record.
 inline void spill_record(const char* data, uint64_t ring_bytes, uint64_t at, size_t size,
                          SampleSpill* spill) {
     if (spill->stride == 0) spill->stride = 1;
@@ -113,7 +113,7 @@ inline void spill_record(const char* data, uint64_t ring_bytes, uint64_t at, siz
     spill->bytes += size;
 }
 
-// Moves what is in the ring between `tail` and `head`.
+// Moves the records between `tail` and `head` of the ring.
 inline void spill_ring(const char* data, uint64_t ring_bytes, uint64_t tail, uint64_t head,
                        SampleSpill* spill) {
     while (tail < head) {

@@ -1,3 +1,4 @@
+// Unwinds sampled stacks.
 #include "runtime/sampling/sampled_path.h"
 
 #include <dlfcn.h>
@@ -39,9 +40,9 @@ struct SampleUnwinder {
 };
 SampleUnwinder g_samples;
 
-// The way outwards from the caller of a sampled procedure. The words of the stack that it was found
-// by and the frame pointer are all that it depends on: where they are the same, so is the way.
-struct KnownWay {
+// A cached path outwards from the caller of a sampled procedure. It depends only on the stack words
+// by which it was found and on the frame pointer: where these are equal, so is the path.
+struct CachedWalk {
     struct Word {
         uint64_t address;
         uint64_t value;
@@ -55,17 +56,17 @@ struct KnownWay {
     Word word[96];
     uint64_t addresses[48];
 };
-constexpr size_t kKnownWays = 64;
-KnownWay g_ways[kKnownWays];
+constexpr size_t kCachedWalks = 64;
+CachedWalk g_walks[kCachedWalks];
 std::atomic<uint32_t> g_epoch{1};
-std::atomic<bool> g_ways_taken{false};  // by one thread at a time; others do without
+std::atomic<bool> g_walks_taken{false};  // used by one thread at a time; others do without
 
-// One sample, and the module whose tables are being read for it.
+// A sample being unwound, and the module whose tables are read for it.
 struct Reading {
     const SampledCode* code;
     SampledStack stack;
     SampledModule module;
-    KnownWay* way;  // being found, or null
+    CachedWalk* walk;  // path being recorded, or null
 };
 
 bool read_stack(const SampledStack& stack, uint64_t address, uint64_t* value) {
@@ -75,23 +76,23 @@ bool read_stack(const SampledStack& stack, uint64_t address, uint64_t* value) {
     return true;
 }
 
-void note_word(KnownWay* way, uint64_t address, uint64_t value) {
-    if (address < way->sp) return;  // of the sampled procedure's frame: the frame pointer
-    const uint32_t at = way->words++;
-    if (at < std::size(way->word)) way->word[at] = {address, value};
+void note_word(CachedWalk* walk, uint64_t address, uint64_t value) {
+    if (address < walk->sp) return;  // in the sampled procedure's frame: the frame pointer
+    const uint32_t at = walk->words++;
+    if (at < std::size(walk->word)) walk->word[at] = {address, value};
 }
 
-bool goes_here(const KnownWay& way, const SampledStack& stack) {
-    for (uint32_t i = 0; i < way.words; ++i) {
+bool goes_here(const CachedWalk& walk, const SampledStack& stack) {
+    for (uint32_t i = 0; i < walk.words; ++i) {
         uint64_t value = 0;
-        if (!read_stack(stack, way.word[i].address, &value) || value != way.word[i].value)
+        if (!read_stack(stack, walk.word[i].address, &value) || value != walk.word[i].value)
             return false;
     }
     return true;
 }
 
-// The head of .eh_frame_hdr (LSB Core, Exception Frames): versions and encodings, then the place of
-// .eh_frame and the number of entries.
+// The header of .eh_frame_hdr (LSB Core, Exception Frames): versions and encodings, then the
+// address of .eh_frame and the number of entries.
 struct FrameHeader {
     uint8_t version;
     uint8_t frame_encoding;
@@ -106,7 +107,7 @@ constexpr uint8_t kRelativeToTable4 = 0x3b;  // DW_EH_PE_datarel | DW_EH_PE_sdat
 constexpr uint32_t kEntryBytes = 8;
 
 struct Tables {
-    uintptr_t address;  // looked for
+    uintptr_t address;  // address to look for
     SampledModule* module;
 };
 
@@ -124,7 +125,7 @@ int find_tables(dl_phdr_info* object, size_t, void* data) {
             if (begin + segment.p_memsz > module->end) module->end = begin + segment.p_memsz;
         }
     }
-    // Between segments there may be memory that nobody may read. It is read by words.
+    // Memory between segments may be unreadable. Tables are read by words.
     const ElfW(Phdr)* const of_tables = segment_at(object, module->header);
     if (of_tables == nullptr) return 1;
     module->readable = object->dlpi_addr + of_tables->p_vaddr;
@@ -140,7 +141,7 @@ bool find_own_module(const void*, uint64_t address, SampledModule* module) {
     return module->bytes != nullptr;
 }
 
-// False: not there.
+// False: not readable.
 bool read_module(const SampledModule& module, uint64_t address, void* to, size_t bytes) {
     const bool readable = address >= module.readable && address < module.readable_end &&
                           module.readable_end - address >= bytes;
@@ -173,23 +174,23 @@ int find_procedure(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info,
 void release_procedure(unw_addr_space_t, unw_proc_info_t*, void*) {}
 int no_dynamic_procedures(unw_addr_space_t, unw_word_t*, void*) { return -UNW_ENOINFO; }
 
-// The piece of stack, and the tables of the module under way; whatever else a damaged frame points
-// to is not there.
+// Reads the stored stack and the tables of the current module; anything else that a damaged frame
+// points to is reported as missing.
 int read_memory(unw_addr_space_t, unw_word_t address, unw_word_t* value, int write, void* data) {
     const auto* const reading = static_cast<const Reading*>(data);
     if (write != 0) return -UNW_EINVAL;
     if (read_stack(reading->stack, address, value)) {
-        if (reading->way != nullptr) note_word(reading->way, address, *value);
+        if (reading->walk != nullptr) note_word(reading->walk, address, *value);
         return 0;
     }
     const SampledModule& module = reading->module;
     if (read_module(module, address, value, sizeof(*value))) return 0;
-    // Where tables say who handles exceptions: no frame depends on it.
+    // Personality data in the tables: no frame depends on it.
     *value = 0;
     return address >= module.begin && address < module.end ? 0 : -UNW_EINVAL;
 }
 
-// Registers that no frame is computed from are said to be 0.
+// Registers from which no frame is computed read as 0.
 int read_register(unw_addr_space_t, unw_regnum_t number, unw_word_t* value, int write, void* data) {
     const auto* const reading = static_cast<const Reading*>(data);
     if (write != 0) return -UNW_EBADREG;
@@ -240,22 +241,22 @@ const SampledCode kOwnCode{find_own_module, nullptr};
 
 namespace {
 
-// Null where the unwinder does not say enough. What is found there may be another way.
-KnownWay* way_at(unw_cursor_t* cursor, uint64_t ip) {
-    KnownWay wanted{};
+// The cache slot for a path, which may hold another path; null where the unwinder gives too little.
+CachedWalk* walk_at(unw_cursor_t* cursor, uint64_t ip) {
+    CachedWalk wanted{};
     wanted.ip = ip;
     if (g_samples.get_reg(cursor, UNW_X86_64_RSP, &wanted.sp) != 0 ||
         g_samples.get_reg(cursor, UNW_X86_64_RBP, &wanted.bp) != 0) {
         return nullptr;
     }
     const uint64_t mixed = (wanted.ip ^ wanted.sp << 20 ^ wanted.bp << 40) * 0x9e3779b97f4a7c15ull;
-    KnownWay* const way = &g_ways[mixed >> 32 & (kKnownWays - 1)];
-    if (way->ip == wanted.ip && way->sp == wanted.sp && way->bp == wanted.bp) return way;
-    way->ip = wanted.ip;
-    way->sp = wanted.sp;
-    way->bp = wanted.bp;
-    way->epoch = 0;
-    return way;
+    CachedWalk* const walk = &g_walks[mixed >> 32 & (kCachedWalks - 1)];
+    if (walk->ip == wanted.ip && walk->sp == wanted.sp && walk->bp == wanted.bp) return walk;
+    walk->ip = wanted.ip;
+    walk->sp = wanted.sp;
+    walk->bp = wanted.bp;
+    walk->epoch = 0;
+    return walk;
 }
 
 int trace(Reading* reading, bool remembers, uint64_t* addresses, int most, bool* whole) {
@@ -275,25 +276,25 @@ int trace(Reading* reading, bool remembers, uint64_t* addresses, int most, bool*
         if (*whole) break;
         addresses[found++] = address;
         if (found != 2 || !remembers) continue;
-        KnownWay* const way = way_at(&cursor, address);
-        if (way == nullptr) continue;
-        const bool same = way->epoch == epoch && goes_here(*way, reading->stack);
-        if (same && way->frames <= static_cast<uint32_t>(most - found)) {
-            memcpy(addresses + found, way->addresses, way->frames * sizeof(*addresses));
+        CachedWalk* const walk = walk_at(&cursor, address);
+        if (walk == nullptr) continue;
+        const bool same = walk->epoch == epoch && goes_here(*walk, reading->stack);
+        if (same && walk->frames <= static_cast<uint32_t>(most - found)) {
+            memcpy(addresses + found, walk->addresses, walk->frames * sizeof(*addresses));
             *whole = true;
-            return found + static_cast<int>(way->frames);
+            return found + static_cast<int>(walk->frames);
         }
-        way->epoch = way->words = 0;
-        reading->way = way;
+        walk->epoch = walk->words = 0;
+        reading->walk = walk;
     }
-    KnownWay* const way = reading->way;
+    CachedWalk* const walk = reading->walk;
     const auto frames = static_cast<size_t>(found - 2);
-    const bool known = *whole && way != nullptr && way->words <= std::size(way->word) &&
-                       frames <= std::size(way->addresses);
+    const bool known = *whole && walk != nullptr && walk->words <= std::size(walk->word) &&
+                       frames <= std::size(walk->addresses);
     if (known) {
-        memcpy(way->addresses, addresses + 2, frames * sizeof(*addresses));
-        way->frames = static_cast<uint32_t>(frames);
-        way->epoch = epoch;
+        memcpy(walk->addresses, addresses + 2, frames * sizeof(*addresses));
+        walk->frames = static_cast<uint32_t>(frames);
+        walk->epoch = epoch;
     }
     return found;
 }
@@ -304,9 +305,9 @@ int trace_sample(const SampledCode& code, const SampledStack& stack, uint64_t* a
                  bool* whole) {
     *whole = false;
     Reading reading{&code, stack, {}, nullptr};
-    const bool remembers = !g_ways_taken.exchange(true, std::memory_order_acquire);
+    const bool remembers = !g_walks_taken.exchange(true, std::memory_order_acquire);
     const int found = trace(&reading, remembers, addresses, most, whole);
-    if (remembers) g_ways_taken.store(false, std::memory_order_release);
+    if (remembers) g_walks_taken.store(false, std::memory_order_release);
     return found;
 }
 

@@ -1,6 +1,6 @@
-// The call path of a sample, from the registers and the piece of stack that the kernel took with
-// it. The work is done when the sample is read, by libunwind's form for other address spaces, which
-// never looks at what the stack has become meanwhile.
+// The call path of a sample, from the registers and the part of the stack that the kernel stored
+// with it. Computed when the sample is read, with libunwind's interface for other address spaces,
+// which does not look at the present stack.
 #ifndef DWELL_RUNTIME_SAMPLING_SAMPLED_PATH_H_
 #define DWELL_RUNTIME_SAMPLING_SAMPLED_PATH_H_
 
@@ -9,8 +9,7 @@
 
 namespace dwell {
 
-// The registers that frames may be computed from, in the order of their numbers in
-// linux/perf_regs.h, as a sample has them.
+// Registers from which frames may be computed, in the order of linux/perf_regs.h, as in a sample.
 enum SampledRegister : uint32_t {
     kSampledBx,
     kSampledBp,
@@ -31,40 +30,41 @@ struct SampledStack {
     size_t size;
 };
 
-// A module that is loaded, as far as its unwinding tables can be read here.
+// A loaded module, as far as its unwind tables are readable here.
 struct SampledModule {
     uint64_t begin;
     uint64_t end;
     uint64_t header;  // address of .eh_frame_hdr
     uint64_t readable;
     uint64_t readable_end;
-    const char* bytes;  // what lies at `readable`
+    const char* bytes;  // content at `readable`
 };
 
-// The process that samples were taken in.
+// The process in which samples were taken.
 struct SampledCode {
-    // The module that holds `address`; false: none that is known.
+    // The module that contains `address`; false: unknown.
     bool (*find)(const void* process, uint64_t address, SampledModule* module);
     const void* process;
 };
 extern const SampledCode kOwnCode;
 
-// Once, before the first sample; false: this machine, or an installation without the library, knows
-// addresses only.
+// Called once, before the first sample. False on other machines and without the library: samples
+// then have addresses only.
 bool load_sample_unwinder();
 
-// Writes the sampled address and the return addresses outwards, at most `most`; returns how many.
-// `*whole`: the path goes to the start of the thread, not only as far as the piece of stack.
-// Slow: may look at every loaded object. Not signal-safe.
+// Writes the sampled address and the return addresses outwards, at most `most`; returns their
+// number.
+// `*whole`: the path reaches the start of the thread, not only the end of the stored stack.
+// Slow: may search all loaded objects. Not signal-safe.
 int trace_sample(const SampledCode& code, const SampledStack& stack, uint64_t* addresses, int most,
                  bool* whole);
 
-// Where the procedure of this process begins that `address`, a return address, lies in; 0: not
-// known. Slow.
+// Start of the procedure of this process that contains `address`, a return address; 0: unknown.
+// Slow.
 uint64_t procedure_start(uint64_t address);
 
-// After a module was unloaded, or before samples of another process: addresses may be another
-// one's.
+// Clears caches after a module was unloaded and before samples of another process, where addresses
+// may mean other modules.
 void forget_sampled_paths();
 
 }  // namespace dwell

@@ -1,3 +1,4 @@
+// The sampling event of a thread, its ring, and the hand-over to `dwell run`.
 #include "runtime/sampling/sampling.h"
 
 #include <errno.h>
@@ -33,20 +34,20 @@ namespace dwell {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-// The kernel bounds the rings of a user (perf_event_mlock_kb for each processor, then ulimit -l):
-// many threads get smaller ones.
+// The kernel limits a user's rings (perf_event_mlock_kb for each processor, then ulimit -l): with
+// many threads they get smaller.
 static_assert(kLargestRing % kPageBytes == 0);
 constexpr size_t kSmallestRing = 2 * kPageBytes;
-// Of the program's stack, with each sample: a frame is a hundred bytes or two, arrays aside.
+// Stack bytes stored with each sample: a frame takes one or two hundred bytes, arrays aside.
 constexpr uint32_t kStackBytes = 8192;
 constexpr uint32_t kLockTries = 10'000;
 
-// kDrainVariable, empty without `dwell run`. Read where the options are: later another thread may
-// change the environment.
+// Value of kDrainVariable, empty without `dwell run`. Read together with the options, because
+// another thread may change the environment later.
 char g_drain_name[sizeof(sockaddr_un::sun_path)];
 
-// Stands for the ring's head of a thread that has none: with ring_seen 0 nothing is to be done,
-// with 1 sampling is still to begin.
+// Replaces the ring head of a thread without a ring: with ring_seen 0 nothing is pending, with 1
+// sampling is still to begin.
 const uint64_t kNoRing = 0;
 
 perf_event_mmap_page* page_of(SampleRing* ring) {
@@ -59,10 +60,10 @@ void count_unsampled() {
 }
 
 void explain_refusal(int error, bool opened) {
-    static bool said = false;
+    static bool warned = false;
     count_unsampled();
-    if (said || g_process.options.quiet) return;
-    said = true;
+    if (warned || g_process.options.quiet) return;
+    warned = true;
     if (opened) {
         warn_of_job(
             "no sampling of some threads: no locked memory left for them "
@@ -84,7 +85,7 @@ void copy_out(const Thread* thread, uint64_t at, void* to, size_t bytes) {
     copy_from_ring(data_of(thread), thread->ring_bytes, at, to, bytes);
 }
 
-// The mark of the record that begins at this place of the ring, which the kernel lets nobody write.
+// The mark of a record in the ring. Marks are kept outside, because the ring is read-only.
 struct Mark {
     uint64_t* word;
     uint64_t bit;
@@ -94,23 +95,23 @@ Mark mark_of(Thread* thread, uint64_t at) {
     return {&thread->own_samples[number / 64], uint64_t{1} << number % 64};
 }
 
-// With one line of each path nothing further out is asked for.
+// Call paths of depth 1 need no stacks.
 bool takes_paths() { return g_process.options.callpath_depth != 1 && load_sample_unwinder(); }
 
-// The kernel reports what did not fit with the next sample, which may never come.
+// The kernel reports lost samples with the next sample, which may never come.
 void count_lost(Thread* thread, uint64_t reported) {
     thread->record->samples_lost += reported - std::min(reported, thread->lost_by_time);
     thread->lost_by_time -= std::min(reported, thread->lost_by_time);
 }
 
-// Since the samples were read last.
+// Samples expected since the last reading.
 uint64_t expected_samples(Thread* thread) {
     const uint64_t since_ns = processor_ns_of(thread) - thread->drained_ns;
     return static_cast<uint64_t>(static_cast<double>(since_ns) * 1e-9 *
                                  g_process.options.sample_hz);
 }
 
-// After `taken` samples were read from a ring that had no room for another one.
+// After `taken` samples were read from a ring that was full.
 void count_lost_by_time(Thread* thread, uint64_t taken) {
     const uint64_t expected = expected_samples(thread);
     if (expected <= taken) return;
@@ -118,7 +119,7 @@ void count_lost_by_time(Thread* thread, uint64_t taken) {
     thread->record->samples_lost += expected - taken;
 }
 
-// How many samples there were, kept or not.
+// Reads the spill; returns the number of samples, kept or dropped.
 uint64_t read_spill(Thread* thread, CellIndex interval) {
     SampleSpill* const spill = thread->spill;
     if (spill == nullptr) return 0;
@@ -134,7 +135,7 @@ uint64_t read_spill(Thread* thread, CellIndex interval) {
     return seen;
 }
 
-// What changes with the thread's next sample.
+// A word that changes with the thread's next sample.
 const uint64_t* head_of(const Thread* thread) {
     static_assert(sizeof(__u64) == sizeof(uint64_t));
     const SampleSpill* const spill = thread->spill;
@@ -146,8 +147,8 @@ uint64_t newest_of(const Thread* thread) {
     return __atomic_load_n(head_of(thread), __ATOMIC_ACQUIRE);
 }
 
-// Tells `dwell run` of the event: it takes samples in its place while this thread does not read its
-// ring. Without it what does not fit is lost, and counted.
+// Passes the event to `dwell run`, which takes samples while this thread does not read its ring.
+// Without `dwell run`, samples that do not fit are lost, and counted.
 SampleSpill* share_event(int event, const DrainRequest& request) {
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
@@ -161,7 +162,8 @@ SampleSpill* share_event(int event, const DrainRequest& request) {
     if (memory >= 0 && talk >= 0 && ftruncate(memory, kSpillBytes) == 0) {
         spill = mmap(nullptr, kSpillBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     }
-    // Its queue holds ten messages (net.unix.max_dgram_qlen), and all ranks begin at the same time.
+    // The socket's queue holds ten messages (net.unix.max_dgram_qlen), and all ranks start
+    // together.
     const timeval most{0, 200'000};
     bool sent = false;
     if (spill != MAP_FAILED &&
@@ -197,7 +199,7 @@ void set_head(Thread* thread, const uint64_t* head) {
 
 }  // namespace
 
-// Of Open MPI's launcher: how many ranks it started on this node.
+// True when Open MPI's launcher started more ranks on this host than it has processors.
 bool ranks_share_processors() {
     const char* ranks = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     return ranks != nullptr && strtol(ranks, nullptr, 10) > sysconf(_SC_NPROCESSORS_ONLN);
@@ -222,7 +224,7 @@ namespace {
 
 enum class Sampled { kAddresses, kPaths, kPython };
 
-// What the kernel does for a ring of so many bytes.
+// Event attributes for a ring of that size.
 perf_event_attr attributes_of(uint32_t hz, Sampled what, size_t bytes) {
     perf_event_attr attributes;
     memset(&attributes, 0, sizeof(attributes));
@@ -238,9 +240,9 @@ perf_event_attr attributes_of(uint32_t hz, Sampled what, size_t bytes) {
     }
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
-    attributes.watermark = 1;  // when `dwell run` looks whether the thread reads it
+    attributes.watermark = 1;  // wakes `dwell run`, which checks whether the thread reads
     attributes.wakeup_watermark = static_cast<uint32_t>(bytes / 4);
-    attributes.disabled = what == Sampled::kPython ? 1 : 0;  // that takes samples of its own
+    attributes.disabled = what == Sampled::kPython ? 1 : 0;  // `dwell run` then samples by itself
     return attributes;
 }
 
@@ -249,7 +251,7 @@ int open_event(perf_event_attr* attributes) {
         syscall(SYS_perf_event_open, attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-// `dwell run` may have another one for each.
+// With `dwell run`, which may map a second ring for each thread, half the size.
 size_t largest_ring() { return g_drain_name[0] != '\0' ? kLargestRing / 2 : kLargestRing; }
 
 }  // namespace
@@ -271,7 +273,7 @@ void start_sampling(Thread* thread) {
     void* ring = MAP_FAILED;
     int file = -1;
     bool opened = false;
-    // Where there is no room for stacks there may be for addresses.
+    // Where there is no room for stacks there may be room for addresses.
     Sampled what = python.state != 0 ? Sampled::kPython
                    : takes_paths()   ? Sampled::kPaths
                                      : Sampled::kAddresses;
@@ -298,11 +300,11 @@ void start_sampling(Thread* thread) {
     const size_t bytes = request.ring_bytes;
     thread->spill = share_event(file, request);
     thread->python_is_sampled = python.state != 0;
-    // Of a thread that runs Python the stack holds nothing of the program's: its functions are read
-    // by `dwell run` while they run.
+    // The stack of a thread that runs Python shows only the interpreter: `dwell run` reads its
+    // Python functions while they run.
     if (thread->python_is_sampled && thread->spill == nullptr) {
-        static std::atomic<bool> said{false};
-        if (!said.exchange(true)) {
+        static std::atomic<bool> warned{false};
+        if (!warned.exchange(true)) {
             warn_of_job("no sampling of Python functions without `dwell run`; the rest works");
         }
         count_unsampled();
@@ -313,7 +315,7 @@ void start_sampling(Thread* thread) {
     }
     thread->drained_ns = thread_processor_ns();
     thread->lost_by_time = 0;
-    raw_close(file);  // the mapping keeps the event alive; no descriptor is left in the program
+    raw_close(file);  // the mapping keeps the event alive without a descriptor
     madvise(ring, kPageBytes + bytes, MADV_DONTFORK);
     thread->ring_bytes = bytes;
     thread->ring = static_cast<SampleRing*>(ring);
@@ -324,7 +326,7 @@ void start_sampling(Thread* thread) {
 
 namespace {
 
-// The life of a thread that calls no MPI.
+// The interval that stands for the whole run of a thread without MPI.
 CellIndex serial_interval(Thread* thread) {
     const CellIndex root = thread->record->root;
     Site site{};
@@ -347,7 +349,7 @@ void start_serial_sampling(Thread* thread) {
     start_sampling(thread);
     thread->slow_overhead += now_ticks() - start;
     if (thread->ring == nullptr) return;
-    // What came before is known to nobody.
+    // Samples before this are unknown.
     Site site{};
     site.kind = SiteKind::kSample;
     site.flags = kNodeFolded;
@@ -366,7 +368,7 @@ void stop_sampling(Thread* thread) {
     set_head(thread, &kNoRing);
     thread->ring_seen = 0;
     if (thread->ring == nullptr) return;
-    // `dwell run` may have no memory left for it, or be in another PID namespace.
+    // `dwell run` may lack memory for the spill, or run in another PID namespace.
     if (thread->python_is_sampled && thread->spill->taken == 0 &&
         (thread != t_thread || expected_samples(thread) != 0)) {
         count_unsampled();
@@ -408,7 +410,7 @@ uint64_t samples_end(const Thread* thread) {
 
 namespace {
 
-// Those from that place on were taken in work of dwell's. There is hardly ever one.
+// Marks samples from that position on as taken inside dwell; there is hardly ever one.
 void mark_own_samples(Thread* thread, uint64_t from) {
     const uint64_t end = samples_end(thread);
     if (thread->ring == nullptr) return;
@@ -450,7 +452,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
         return;
     }
     if (newest_of(thread) == thread->ring_seen) return;
-    // `dwell run` writes for some ten microseconds. Where it lost its processor meanwhile, the
+    // `dwell run` writes for some ten microseconds. If it loses its processor meanwhile, the
     // samples are read at the next call.
     const SpillLock lock(thread->spill, kLockTries);
     if (thread->spill != nullptr && !lock.held()) {

@@ -1,9 +1,9 @@
-// Calls of Fortran that do not reach the wrappers. Fortran arrives at them because Open MPI's
-// Fortran entry points call the PMPI_ functions of C; but those that complete several requests
-// return at once where the count is 0 (ompi/mpi/fortran/mpif-h/waitall_f.c and its kin, 4.0
-// to 5.0), and those that give MPI procedures for attributes and errors have no function of C
-// below them. So entries that mpi_fortran.py makes stand before these: of the first what has
-// requests is passed on, what has none is recorded. Threads and signals: as the wrappers.
+// Entry points of Fortran, for calls that do not reach C's wrappers. Open MPI's Fortran functions
+// call C's PMPI_ functions, with two exceptions: those that complete several requests return at
+// once where the count is 0 (ompi/mpi/fortran/mpif-h/waitall_f.c and similar, 4.0 to 5.0), and
+// those that take procedures for attributes and errors do not call C. mpi_fortran.py generates
+// entry points for both; calls with requests are passed on, calls without are recorded. Threads and
+// signals: as the wrappers.
 #ifndef DWELL_RUNTIME_WRAPPERS_FORTRAN_ENTRIES_H_
 #define DWELL_RUNTIME_WRAPPERS_FORTRAN_ENTRIES_H_
 
@@ -12,7 +12,7 @@
 
 namespace dwell {
 
-// What the program would have called without dwell; found once.
+// The function that the program would have called without dwell; looked up once.
 template <typename Function>
 inline Function fortran_next(void** found, const char* symbol) {
     void* next = __atomic_load_n(found, __ATOMIC_RELAXED);
@@ -23,7 +23,7 @@ inline Function fortran_next(void** found, const char* symbol) {
     return reinterpret_cast<Function>(next);
 }
 
-// A call that completes nothing, in which MPI makes no progress. Like that of C it has no event.
+// A call that completes nothing, in which MPI makes no progress. As in C it has no event.
 template <typename Next>
 DWELL_COLD void complete_nothing(const Frame* frame, MpiCall number, Next next) {
     Call call;
@@ -36,8 +36,8 @@ DWELL_COLD void complete_nothing(const Frame* frame, MpiCall number, Next next) 
     leave(&call);
 }
 
-// A call that gives MPI procedures of the program; `next` makes it with what of_program() makes of
-// each of them.
+// A call that passes procedures of the program to MPI; `next` makes the call with the stand-in of
+// of_program() for each procedure.
 template <typename Next>
 DWELL_COLD void give_procedures(const Frame* frame, MpiCall number, const MPI_Fint* error,
                                 Next next) {

@@ -29,7 +29,7 @@ def numbers_header(functions):
     return "\n".join(lines)
 
 
-EVENT_NAMES = {  # the events that several functions share, or that one function splits
+EVENT_NAMES = {  # events shared by several functions, or split by one
     -15: "set buffer", -21: "blocking send", -27: "send request started",
     -28: "send request tested, complete", -29: "send request tested, not complete",
     -30: "send request complete without waiting", -31: "send request waited for",
@@ -70,7 +70,7 @@ def calls_source(functions):
     return "\n".join(lines)
 
 
-# What io_wrappers.cpp and io_streams.cpp interpose.
+# Functions interposed by io_wrappers.cpp and io_streams.cpp.
 IO_FUNCTIONS = """
 __dprintf_chk __fgets_chk __fgets_unlocked_chk __fprintf_chk __fread_chk __fread_unlocked_chk
 __getdelim __open64_2 __open_2 __openat64_2 __openat_2 __pread64_chk __pread_chk __printf_chk

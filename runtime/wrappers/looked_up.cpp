@@ -1,6 +1,6 @@
-// Interpreters and bindings open libmpi and look its functions up on that handle, where dwell's are
-// not found: dlsym() gives them those of dwell. What it is asked for besides, and by dwell itself,
-// passes on unchanged.
+// Interposes dlsym(), because interpreters and bindings open libmpi and look up its functions by
+// that handle, which would bypass dwell: they get dwell's functions. All other look-ups, dwell's
+// own included, are passed on unchanged.
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -23,8 +23,8 @@ __attribute__((visibility("hidden"))) void* dwell_find_dlsym();
 __attribute__((visibility("hidden"))) void* dwell_look_up(void* handle, const char* name);
 }
 
-// The C library's looks at the caller's address for RTLD_NEXT and RTLD_DEFAULT: these jump there
-// with the stack as it is.
+// The C library uses the caller's address for RTLD_NEXT and RTLD_DEFAULT: these cases jump to the
+// original with an unchanged stack.
 asm(R"(
     .text
     .globl dlsym
@@ -76,8 +76,8 @@ bool is_name_of_mpi(const char* name) {
            begins_with(name, "mpix_");
 }
 
-// Dwell's function of that name, if what it would call is `found`: with a library between them, the
-// calls would go round in a circle.
+// dwell's function with that name, if `found` is the one that it would call: with another library
+// between them, the calls would form a cycle.
 void* own_function(const char* name, void* found) {
     static void* self = nullptr;
     if (self == nullptr) {
@@ -101,7 +101,7 @@ using namespace dwell;
 
 void* dwell_find_dlsym() {
     void* next = nullptr;
-    // Since 2.34 in libc, before that in libdl, which has the oldest version.
+    // In libc since 2.34, before in libdl with the oldest version.
     for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"}) {
         if (next == nullptr) next = dlvsym(RTLD_NEXT, "dlsym", version);
     }
@@ -116,7 +116,7 @@ void* dwell_look_up(void* handle, const char* name) {
     }
     const int saved_errno = errno;
     void* const own = own_function(name, found);
-    dwell_next_dlsym(handle, name);  // dlerror() tells of the last one
+    dwell_next_dlsym(handle, name);  // repeated so that dlerror() refers to this look-up
     errno = saved_errno;
     return own != nullptr ? own : found;
 }

@@ -2,7 +2,7 @@
 
 
 def symbols(function):
-    """The names that Fortran compilers give it, and that by which Open MPI's mpi_f08 calls it."""
+    """Symbols that Fortran compilers use for the function, and the one of Open MPI's mpi_f08."""
     lower, upper = function.name.lower(), function.name.upper()
     names = []
     for prefix in ("mpi_", "pmpi_"):
@@ -11,14 +11,14 @@ def symbols(function):
 
 
 def completions(functions):
-    """Those that complete some of several requests."""
+    """Functions that complete some of several requests."""
     return [function for function in functions
             if function.get("completes") is not None and not function.get("special")
             and function.parameters[0].text in ("int count", "int incount")]
 
 
 def givers(functions):
-    """Those that give MPI procedures of the program."""
+    """Functions that pass procedures of the program to MPI."""
     return [function for function in functions if function.get("fortran") == "own"]
 
 
@@ -34,8 +34,8 @@ def head(symbol, declared):
 
 
 def entry(function, symbol):
-    """All arguments are addresses. With requests the call of what stands behind is the last thing
-    that the entry does: its frame has gone by the time that C's wrapper looks at the stack."""
+    """All arguments are addresses. A call with requests is a tail call, so that the entry's
+    frame has gone when C's wrapper looks at the stack."""
     rest = [parameter.name for parameter in function.parameters[1:]] + ["error"]
     declared = ", ".join(["MPI_Fint* count"] + [f"void* {name}" for name in rest])
     passed = ", ".join(["count"] + rest)
@@ -46,7 +46,7 @@ def entry(function, symbol):
 
 
 def giving_entry(function, symbol):
-    """The program's procedures are replaced as C's are."""
+    """The program's procedures are replaced by stand-ins, as in C."""
     names = [parameter.name for parameter in function.parameters]
     declared = ", ".join([f"void* {name}" for name in names] + ["MPI_Fint* error"])
     given = function.arguments(**{name: f"of_program({name})"

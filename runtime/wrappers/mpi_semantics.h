@@ -1,5 +1,5 @@
-// What the wrappers record of a call once MPI has returned: the vocabulary of mpi_calls.table in
-// C++. Each kind of call has a function here, which asks the wait analysis for the call's times.
+// What the wrappers record after a call of MPI: the properties of mpi_calls.table in C++. There is
+// a function for each kind of call, which asks the wait analysis for the call's times.
 #ifndef DWELL_RUNTIME_WRAPPERS_MPI_SEMANTICS_H_
 #define DWELL_RUNTIME_WRAPPERS_MPI_SEMANTICS_H_
 
@@ -14,7 +14,7 @@
 
 namespace dwell {
 
-// MPI freed the handle, which may come back as another one.
+// MPI freed the handle; its value may be reused for another object.
 inline void end_comm(uintptr_t handle) {
     if (g_process.preserve_order) detach_deferred(&handle);
     forget_definition(handle);
@@ -27,7 +27,7 @@ inline void end_window(uintptr_t handle) {
 inline void end_request(uintptr_t handle) {
     if (g_process.preserve_order) forget_deferred(handle);
     forget_request(handle);
-    // A persistent collective was named also where it was not recorded.
+    // A persistent collective has an identifier even where it was not recorded.
     if (waits_are_open() && find_definition(handle) != nullptr) forget_definition(handle);
 }
 inline void forget_types() {
@@ -36,7 +36,8 @@ inline void forget_types() {
         detach_deferred(nullptr);
 }
 
-// MPI made a communicator that may reach another world: who is alone waits for that, unobserved.
+// MPI made a communicator that may reach another world: a process that is alone may wait for that
+// world, which is not observed.
 inline void note_world(MPI_Comm comm) {
     if (number_world(comm) && !waits_are_open()) g_process.header->flags &= ~uint32_t{kFileWaits};
 }
@@ -45,7 +46,7 @@ inline void record_plain(Call* call, int slot) { record_event(call, slot); }
 inline void record_failed(Call* call) { call->part->failed += 1; }
 
 // A send that took much longer than moving its bytes waited for the receiver (synchronous or
-// rendezvous), or for room. PICL has one event type for both.
+// rendezvous) or for buffer space. PICL has one event type for both.
 inline void record_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool blocking,
                         const SendStamp& sent_stamp) {
     const bool sends = blocking && dest != MPI_PROC_NULL;
@@ -59,10 +60,10 @@ inline void record_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, boo
     record_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
 }
 
-// `settle(status, &blocked)` as classify_receive.
-template <typename Settle>
+// `classify(status, &blocked)` as classify_receive().
+template <typename Classify>
 inline void record_received(Call* call, MPI_Comm comm, int source, const MPI_Status* status,
-                            const Settle& classify) {
+                            const Classify& classify) {
     if (source == MPI_PROC_NULL || status->MPI_SOURCE == MPI_PROC_NULL) {
         record_event(call, kRecvReady);
         return;
@@ -87,7 +88,7 @@ inline void record_matched(Call* call, const Matched& matched, const MPI_Status*
                     });
 }
 
-// The send counts as an event without time: the time of the call goes to its receive.
+// The send counts as an event without time: the call's time belongs to its receive.
 inline void record_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm, int source,
                                 const MPI_Status* status, const SendStamp& sent_stamp) {
     call->histogram->event_count[kSendReady] += 1;
@@ -123,7 +124,7 @@ inline void record_failed_matched(Call* call, int error, const Matched& matched,
     record_failed_receive(call, error, matched.comm, MPI_ANY_SOURCE, status);
 }
 
-// When it was the receive that failed, the message of the send has gone.
+// After a failed send-receive: the message of the send has gone if the receive failed.
 inline bool is_taken(int error) { return after_error(error) == AfterError::kTaken; }
 inline void record_failed_send_receive(Call* call, int error, int dest, uint64_t sent,
                                        MPI_Comm comm, int source, const MPI_Status* status,
@@ -136,7 +137,7 @@ inline void record_failed_send_receive(Call* call, int error, int dest, uint64_t
     }
 }
 
-// No message moves in a probe; its partner's record gets the time.
+// A probe moves no message; its time goes to the partner's record.
 inline void record_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status* status,
                          bool immediate) {
     int slot = found ? kRecvReady : kRecvBlocked;
@@ -146,10 +147,10 @@ inline void record_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status
         if (blocked && !known) add_blocked(call, 0);
         slot = blocked ? kRecvBlocked : kRecvReady;
     } else if (!found) {
-        call->part->blocked_ticks += call->ticks;  // waiting in a loop of the program's own
+        call->part->blocked_ticks += call->ticks;  // waiting in the program's polling loop
     } else if (status->MPI_SOURCE >= 0) {
-        // What such a loop waited, without the time that dwell took of it, ends here, and not in
-        // the receive that follows.
+        // The waiting of such a loop, without dwell's own time, ends here and not in the receive
+        // that follows.
         bool blocked = false;
         classify_probe(call, comm, status, &blocked);
     }
@@ -179,7 +180,7 @@ inline void record_file(Call* call, bool writes, const MPI_Status* status) {
 }
 
 // Requests: requests_complete.cpp.
-// Once, when MPI is known: whether waits may test first.
+// Called once, when MPI is known: decides whether waits may test first.
 void choose_tests_first();
 void follow_request(Call* call, MPI_Request request, RequestKind kind, Dependence dependence);
 void follow_collective(Call* call, MPI_Request request, const EnteredCollective& collective,
@@ -191,23 +192,23 @@ void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, 
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
                        int tag, uint64_t bytes, SendMode mode);
 void record_start(Call* call, int count, const MPI_Request* requests);
-// It succeeded, but nobody was told: it is not recorded.
+// The start succeeded but was not recorded.
 void pass_start(int count, const MPI_Request* requests);
 void remember_message(Call* call, MPI_Message message, MPI_Comm comm, const MPI_Status* status);
-// The call is about to use up a matched message.
+// The call will consume a matched message.
 Matched take_message(const MPI_Message* message);
 void follow_message(Call* call, MPI_Request request, const Matched& matched);
 
-// Of a call that failed: whether it completed requests nevertheless, and says which.
-inline bool says_completed(int result) {
+// Whether a failed call has completed requests nevertheless, and tells which.
+inline bool reports_completed(int result) {
     return result == MPI_ERR_IN_STATUS || after_error(result) == AfterError::kTaken;
 }
 
-// No list of requests at all.
+// Invalid list of requests.
 inline bool is_no_list(int count, const MPI_Request* requests) {
     return count < 0 || (requests == nullptr && count != 0);
 }
-// MPI is going to refuse the call.
+// Passes on a call that MPI will refuse.
 template <typename Next>
 DWELL_COLD int refuse(Call* call, Next next) {
     start(call);
@@ -218,8 +219,8 @@ DWELL_COLD int refuse(Call* call, Next next) {
     return result;
 }
 
-// Each stamps and makes the call and books what it completed. Its arguments are no null pointers,
-// but for the statuses and a list of no requests. Returns what MPI returned.
+// Each function stamps and makes the call, records the completed requests and returns MPI's result.
+// Pointer arguments are not null, except statuses and an empty list of requests.
 int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, MPI_Status* status);
 int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Request* requests,
                      MPI_Status* statuses);

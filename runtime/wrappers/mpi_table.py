@@ -1,4 +1,4 @@
-"""Reads mpi_calls.table, whose head says what its words mean, for generate_mpi.py."""
+"""Reads mpi_calls.table, whose head explains its properties, for generate_mpi.py."""
 import re
 import sys
 

@@ -1,11 +1,11 @@
-"""The MPI_ and PMPI_ entry points in C++, from the functions of mpi_calls.table: what a wrapper does
+"""The MPI_ and PMPI_ entry points in C++, generated from mpi_calls.table: what a wrapper does
 before, around and after the call that it passes on. For generate_mpi.py.
 """
 import re
 
 from mpi_table import fail
 
-SPLIT = 4  # translation units for the wrappers, so that they compile side by side
+SPLIT = 4  # translation units for the wrappers, compiled in parallel
 
 
 def bytes_expression(function, text):
@@ -34,7 +34,7 @@ def span(kind, comm):
             "sum_in": f"neighbors_in({comm})", "sum_out": f"neighbors_out({comm})"}[kind]
 
 
-# With MPI_IN_PLACE the send arguments are not significant: the receive side tells what is sent.
+# With MPI_IN_PLACE the send arguments are not significant: the receive side gives the bytes sent.
 IN_PLACE = {
     "sendcount*sendtype": {"Gather": "recvcount*recvtype", "Igather": "recvcount*recvtype",
                            "Gatherv": "own(recvcounts)*recvtype",
@@ -81,28 +81,28 @@ def moved_by(function):
     return sent, received
 
 
-def gives_alone(function):
-    """May one who depends on nobody wait until others take what it gives?"""
+def only_contributes(function):
+    """Whether a contributor that depends on nobody may wait until its data is consumed."""
     return waits_at_once(function) and function.get("depends").partition(":")[0] in (
         "root", "to_root", "upto")
 
 
 def place_lines(function):
-    """The caller's place among the members, where the root's is another one."""
+    """The caller's place among the members, for functions with a root."""
     if not function.get("root"):
         return []
     return [f"const Place place = place_of({function.named('MPI_Comm')}, {function.get('root')});"]
 
 
 def collective_lines(function):
-    if gives_alone(function):  # dependence_lines() has both
+    if only_contributes(function):  # done in dependence_lines()
         return ["record_collective(call, sent, received);"]
     sent, received = moved_by(function)
     return [*place_lines(function), f"record_collective(call, {sent}, {received});"]
 
 
 def success_lines(function):
-    """What to book after the call returned MPI_SUCCESS."""
+    """What to record after the call returned MPI_SUCCESS."""
     get, lines = function.get, []
     comm, cls = function.named("MPI_Comm"), function.get("class")
     sent = get("sent")
@@ -127,7 +127,7 @@ def success_lines(function):
             lines.append(f"if ({flag}) remember_message(call, *message, {comm}, used_status);")
     elif cls == "rma" and get("target"):
         gives = bytes_expression(function, sent) if sent else "0"
-        if function.has("op"):  # MPI_NO_OP reads alone: what it would give is not significant
+        if function.has("op"):  # MPI_NO_OP only reads: the origin buffer is not significant
             gives = f"op != g_mpi.no_op ? {gives} : 0"
         lines.append(f"record_rma(call, win, {get('target')}, {gives}, "
                      + (bytes_expression(function, get("received")) if get("received") else "0")
@@ -136,7 +136,7 @@ def success_lines(function):
         lines.append(f"record_file(call, {'true' if sent else 'false'}, used_status);")
     else:
         lines.append(f"record_plain(call, {function.first_event_slot()});")
-    # A persistent collective is known by its name.
+    # A persistent collective is identified by its own identifier, so that comes first.
     named = naming_lines(function, get("depends") == "members")
     lines += named + request_lines(function) if get("persistent") else request_lines(function)
     if get("ends"):
@@ -165,14 +165,14 @@ def collective_handle(function):
 
 
 def partners_of(function):
-    """Whom it waits for, or its starts do."""
+    """The rule of dependence of the call, or of each of its starts."""
     return function.get("depends") or function.get("start_depends")
 
 
 def rule_of(function):
     rule = partners_of(function).partition(":")[0]
     if rule not in RULES:
-        fail(f"{function.where}: {function.symbol()} waits for nobody that is known: {rule}")
+        fail(f"{function.where}: {function.symbol()} has an unknown rule of dependence: {rule}")
     return f"Dependence::{RULES[rule]}"
 
 
@@ -193,7 +193,7 @@ def waits_at_once(function):
 
 
 def dependence_lines(function):
-    """What a collective that is complete waited for."""
+    """Classifies the waiting time of a completed collective."""
     dependence = function.get("depends")
     if dependence in EPOCHS:
         return [f"classify_epoch(call, epoch, {epoch_arguments(function)});"]
@@ -202,7 +202,7 @@ def dependence_lines(function):
     if function.get("locks"):
         return ["classify_lock(call, lock);"]
     if waits_at_once(function):
-        if not gives_alone(function):
+        if not only_contributes(function):
             return [f"classify_collective(call, collective, {depends(function)});"]
         sent, received = moved_by(function)
         given = "for_each_member(collective, sent)" if function.name.startswith("Scatter") else "sent"
@@ -270,12 +270,12 @@ def send_mode(function):
                                        re.IGNORECASE) else "kStandardSend"
 
 
-# By the value of starts=: how many, and which.
+# By the value of starts=: number of requests, and their array.
 STARTED = {"one": "1, request", "all": "count, array_of_requests"}
 
 
-def telling_lines(function):
-    """What partners on this host are told before the call, and what is taken back if it fails."""
+def stamp_lines(function):
+    """Stamps for partners on this host before the call, and their withdrawal if it fails."""
     get = function.get
     requests = STARTED.get(get("starts"))
     if requests:
@@ -297,7 +297,8 @@ def telling_lines(function):
                       f"{collective_handle(function)}, {rule_of(function)}, "
                       f"{function.get('root') or '0'});")
         after.append("withdraw_collective(collective, result);")
-    # A receive lets MPI move on what is sent; those that only start one, or a send, do not.
+    # A blocking receive makes progress on pending sends; calls that only start a receive or a send
+    # do not.
     if get("start") == "send":
         before.append("leave_progress(call);")
     if get("sent") and get("peer") and get("class") in ("send", "send_receive"):
@@ -320,20 +321,20 @@ def telling_lines(function):
     return before, after
 
 
-# Handles whose end is noticed also when the call itself is not recorded, as are collectives and
-# what they make.
+# Handles whose end is noticed even when the call is not recorded, like collectives and the handles
+# they make.
 FORGETS = {"comm": "end_comm(ended);", "request": "end_request(ended);",
            "win": "end_window(ended);", "file": "forget_definition(ended);"}
 
 
 def user_code(function, how="in_user_code"):
-    """What is passed on in the place of functions that MPI will call."""
+    """Arguments that replace functions that MPI will call back."""
     functions = function.get("user").split(",") if function.get("user") else []
     return {name: f"{how}({name})" for name in functions}
 
 
 def passed_lines(function, ended):
-    """The way of a call that is not recorded."""
+    """Code for a call that is not recorded."""
     arguments = function.arguments(**user_code(function, "in_passed_code"))
     call = f"passed_on(call, next)({arguments})"
     noticed = [FORGETS[function.get("ends")]] if ended else []
@@ -354,14 +355,14 @@ def passed_lines(function, ended):
             *("            " + line for line in noticed), "        }", "        return passed;"]
 
 
-# What may have several senders to choose from (order.h).
+# Calls that may have several senders to choose from (order.h).
 ORDERED = ("Recv", "Probe", "Mprobe", "Iprobe", "Improbe")
 
-# Whose receives may be deferred (deferred_receives.h), and by what.
-HOLDING = {"Irecv": "post_receive", "Start": "start_request"}
+# Calls whose receives may be deferred (deferred_receives.h), and the functions that do so.
+DEFERRING = {"Irecv": "post_receive", "Start": "start_request"}
 
-# Of each wait: the array of requests, the completed ones of it (array of indices or null) and how
-# many.
+# For each wait: the array of requests, indices of the completed ones (array or null) and their
+# number.
 WAITS = {
     "Wait": ("request", "nullptr", "1"),
     "Waitall": ("array_of_requests", "nullptr", "count"),
@@ -370,8 +371,8 @@ WAITS = {
                  "*outcount != MPI_UNDEFINED ? *outcount : 0"),
 }
 
-# Of each test: number of requests and their array, what tells success, the completed ones (array
-# of indices or null, and their number), and the statuses.
+# For each test: number of requests and their array, flag of success, indices of the completed ones
+# (array or null) and their number, and the statuses.
 TESTS = {
     "Test": ("1", "request", "flag", "nullptr", "1", "status"),
     "Testall": ("count", "array_of_requests", "flag", "nullptr", "count", "array_of_statuses"),
@@ -383,8 +384,8 @@ TESTS = {
 
 
 def refused_lines(function):
-    """Of a call that completes requests: what MPI refuses it answers itself, before dwell reads an
-    argument."""
+    """For a call that completes requests: leaves invalid arguments to MPI, before dwell reads any
+    of them."""
     places = [p.name for p in function.parameters
               if p.name not in ("status", "array_of_statuses") and (p.type != "int" or p.array)]
     count = next((p.name for p in function.parameters if p.type == "int" and not p.array), None)
@@ -397,7 +398,7 @@ def refused_lines(function):
 
 
 def retiring_lines(name, result):
-    """After a call that completes requests: their handles."""
+    """Retires the handles of deferred receives after a call that completes requests."""
     if name in WAITS:
         requests, indices, completed = WAITS[name]
         done = f" && {result} == MPI_SUCCESS"
@@ -409,13 +410,13 @@ def retiring_lines(name, result):
             f"    retire_deferred({requests}, {indices}, {completed});"]
 
 
-# Where Open MPI does not return the error of a persistent receive, with their statuses.
+# Calls in which Open MPI does not return the error of a persistent receive, with their statuses.
 FAILURES = {"Waitall": "array_of_statuses", "Waitany": "status",
             "Testall": "array_of_statuses", "Testany": "status"}
 
 
 def failure_lines(name, result, statuses=None):
-    """Before retiring_lines(): of an error that is in the statuses alone, where there are any."""
+    """Before retiring_lines(): returns an error that stands only in the statuses."""
     if name not in FAILURES:
         return []
     every = "true" if name.endswith("all") else "false"
@@ -430,7 +431,7 @@ def failure_lines(name, result, statuses=None):
 
 
 def untimed_test(function):
-    """The way of a test that repeats an unsuccessful one."""
+    """Code for a test that repeats an unsuccessful one."""
     count, requests, flag, indices, completed, statuses = TESTS[function.name]
     own = "kPollRequests" if statuses == "array_of_statuses" else "1"
     return [f"    if (begin_poll(call, MpiCall::k{function.name}, frame, {count}, {requests})) {{",
@@ -438,7 +439,7 @@ def untimed_test(function):
             f"        MPI_Status* const used = {statuses} == MPI_STATUS_IGNORE ? own : {statuses};",
             f"        int result = next({function.arguments(**{statuses: 'used'})});",
             f"        const bool done = result == MPI_SUCCESS ? *{flag} != 0 : "
-            "says_completed(result);",
+            "reports_completed(result);",
             "        if (result == MPI_SUCCESS && !done) [[likely]] {",
             "            end_poll(call);", "            return result;", "        }",
             *("        " + line for line in failure_lines(function.name, "result", "used")),
@@ -448,7 +449,7 @@ def untimed_test(function):
 
 
 def in_order(function, flag=None):
-    """The call where it may be kept back until it is known whose message comes first."""
+    """A call that may be delayed until it is known whose message comes first."""
     tried = {"source": "MPI_PROC_NULL", "status": "nowhere.status()",
              **{name: f"nowhere.instead_of({name})" for name in ("flag", "message")}}
     made = {"source": "from", "status": "used_status"}
@@ -467,7 +468,7 @@ def in_order(function, flag=None):
 
 
 def probe_lines(function, arguments):
-    """The way of a call with a flag, untimed or not."""
+    """Code for a call with a flag, untimed or not."""
     name, flag = function.name, function.get("flag")
     made = (in_order(function, flag) if name in ORDERED
             else [f"    const int result = next({arguments});"])
@@ -492,7 +493,7 @@ def status_lines():
 
 
 def failure_line(function):
-    """What to book after the call returned an error."""
+    """What to record after the call returned an error."""
     get, cls = function.get, function.get("class")
     if cls == "send_receive":
         sent = bytes_expression(function, get("sent"))
@@ -535,17 +536,17 @@ def body(function):
     if get("completes") is not None:
         lines += refused_lines(function)
         lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
-        if name != "Testall":  # which does so itself
+        if name != "Testall":  # done inside complete_Testall
             lines += ["    " + line for line in retiring_lines(name, "result")]
         lines += ["    leave(call);", "    return result;", "}"]
         return lines
-    before, after = telling_lines(function)
+    before, after = stamp_lines(function)
     if get("ends") == "request":
         before.append("free_request(call, request);")
     if not get("flag"):
         made = f"next({arguments})"
-        if name in HOLDING:
-            made = f"g_process.preserve_order ? {HOLDING[name]}(call, next, {arguments}) : {made}"
+        if name in DEFERRING:
+            made = f"g_process.preserve_order ? {DEFERRING[name]}(call, next, {arguments}) : {made}"
         lines += ["    start(call);", *("    " + line for line in before),
                   *(in_order(function) if name in ORDERED else
                     [f"    const int result = {made};"]),
@@ -559,7 +560,7 @@ def body(function):
     lines += ["    } else {", *("        " + line for line in after),
               "        " + failure_line(function), "    }", "    leave(call);"]
     if get("grid"):
-        lines.append(f"    if (result == MPI_SUCCESS) meet_grid(*{get('grid')});")
+        lines.append(f"    if (result == MPI_SUCCESS) record_cart_grid(*{get('grid')});")
     lines += ["    return result;", "}"]
     return lines
 

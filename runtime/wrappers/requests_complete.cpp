@@ -1,9 +1,9 @@
-// Completing requests (MPI-3.1 3.7 to 3.9): what the wrappers of Wait, Test and their kin book.
+// Completion of requests (MPI-3.1 3.7 to 3.9): what the wrappers of Wait, Test and similar record.
 //
-// A wait first tests: when that completes everything, the program need not have waited (PICL types
+// A wait first tests: if that completes everything, the program need not have waited (PICL types
 // -30, -60), otherwise it waits (-31, -61). Test and wait have the same effects and statuses. The
-// test is left out where another tool's wrapper stands behind dwell's, which must see the call that
-// the program made.
+// test is omitted where another tool's wrapper follows dwell's, because that tool must see the
+// program's own call.
 #include <string.h>
 
 #include "runtime/calls/polls.h"
@@ -18,16 +18,16 @@ namespace {
 
 DWELL_CALL_DATA bool g_tests_first = false;
 
-// Waits for more requests than this do not ask which of them were ready.
+// With more requests than this, a wait does not check which of them were ready.
 constexpr int kMaxReadyChecks = 64;
 
-// What the completed requests of one call were, for the event types.
+// Completed requests of one call, counted by event type.
 struct Completed {
     uint64_t count[kEventSlots] = {};
 
     // TM-12125 gives each request an event; the call's time goes to one type, a blocked receive
     // first (DESIGN 7).
-    void book(Call* call) const {
+    void record(Call* call) const {
         static constexpr int kOrder[] = {kRecvBlocked, kSendBlocked, kRecvReady, kSendReady};
         int timed = kSendReady;
         for (int slot : kOrder) {
@@ -42,8 +42,9 @@ struct Completed {
     }
 };
 
-// The bytes that a completed request brought, under the partner that its status names.
-void record_brought(Call* call, const Request& request, const MPI_Status* status, uint64_t ticks) {
+// Records the bytes received by a completed request, under the partner named by its status.
+void record_received_bytes(Call* call, const Request& request, const MPI_Status* status,
+                           uint64_t ticks) {
     const uint64_t bytes = bytes_of(status);
     if (request.kind == kReceiveRequest) {
         if (status->_cancelled != 0 || status->MPI_SOURCE < 0) return;
@@ -67,7 +68,7 @@ void end_request(const Before& before) {
     }
 }
 
-// Books one request that the call completed, with an error or without.
+// Records one request that the call completed, with an error or without.
 void record_completed(Call* call, const Before& before, const MPI_Status* status, int error,
                       uint64_t ticks, Completed* completed) {
     if (before.handle == g_mpi.request_null || error == MPI_ERR_PENDING) return;
@@ -82,14 +83,14 @@ void record_completed(Call* call, const Before& before, const MPI_Status* status
     if (before.found.entry == nullptr) {
         call->thread->record->guessed += 1;
         completed->count[kSendReady] += 1;
-        mark_unsynchronised();  // it may have been a receive
+        mark_unsynchronised();  // the request may have been a receive
         return;
     }
     const Request& request = before.found.copy;
     if (!request.active) return;  // an inactive persistent request
     const bool send = request.kind == kSendRequest;
     completed->count[(send ? kSendReady : kRecvReady) + (before.ready ? 0 : 1)] += 1;
-    record_brought(call, request, status, ticks);
+    record_received_bytes(call, request, status, ticks);
     end_request(before);
 }
 
@@ -97,7 +98,7 @@ void record_blocked(Call* call, bool blocked) {
     if (blocked) call->part->blocked_ticks += call->ticks;
 }
 
-// Whether a request that failed took its message.
+// Whether a failed request consumed its message.
 DWELL_COLD bool takes_message(const Request& request, int error) {
     if (request.kind != kReceiveRequest) return false;
     if (after_error(error) == AfterError::kTaken) return true;
@@ -106,15 +107,15 @@ DWELL_COLD bool takes_message(const Request& request, int error) {
     return false;
 }
 
-// The call failed. True when it says which requests it completed.
+// Records a failed call; true when it tells which requests it completed.
 DWELL_COLD bool record_failed_completion(Call* call, int result) {
     record_failed(call);
-    if (says_completed(result)) return true;
+    if (reports_completed(result)) return true;
     if (after_error(result) == AfterError::kUnknown) mark_receives_unsynchronised();
     return false;
 }
 
-// What failed MPI has freed, persistent ones too.
+// Forgets a failed request, which MPI has freed even if it was persistent.
 DWELL_COLD void forget_freed(MPI_Request handle, MPI_Request now) {
     if (g_process.preserve_order && now != handle)
         forget_deferred(reinterpret_cast<uintptr_t>(handle));
@@ -147,8 +148,8 @@ void add_completed(Waiting* waiting, const Before& before, const MPI_Status* sta
     add_request_to(waiting, request, peer, status);
 }
 
-// What the call waited for among the requests that it completed. False when that is not known.
-// `found`: its senders' times say that all its messages were there when it began.
+// Finds what the call waited for among its completed requests. False when unknown. `found`: by its
+// senders' stamps all messages were there when the call began.
 bool classify_requests(Call* call, Several& several, const int* indices, int count,
                        const MPI_Status* statuses, int result, bool blocked,
                        bool* found = nullptr) {
@@ -165,8 +166,9 @@ bool classify_requests(Call* call, Several& several, const int* indices, int cou
     return known;
 }
 
-// Senders that wait for one of the call's receives learn when it began. Which of many requests that
-// is, is looked up where some sender may be waiting, or where that would take longer to find out.
+// Publishes the enter time to senders that wait for one of the call's receives. Which of many
+// requests this concerns is looked up only where a sender may be waiting, or where checking that
+// would take longer.
 void announce_request_entries(Call* call, const Several& several) {
     if (!waits_are_open()) return;
     const Before* before = several.all();
@@ -181,7 +183,7 @@ void announce_request_entries(Call* call, const Several& several) {
     }
 }
 
-// The time of a call that completed several receives is shared out evenly among their partners.
+// The time of a call that completed several receives is divided evenly among their partners.
 uint64_t share(const Call* call, int receives) {
     return receives > 0 ? call->ticks / static_cast<uint64_t>(receives) : 0;
 }
@@ -197,11 +199,11 @@ void record_indices(Call* call, Several& several, const int* indices, int count,
         record_completed(call, *before, &statuses[i], error_in(statuses[i], result), ticks,
                          &completed);
     }
-    completed.book(call);
+    completed.record(call);
 }
 
-// Before a wait that will block: which requests are ready already. The wait hides what this costs.
-// False when it turns out that all of them are.
+// Before a wait that will block: finds which requests are already ready. The wait hides the cost.
+// False when all of them are ready.
 bool mark_ready(Several& several) {
     several.mark_all(false);
     if (several.count() > kMaxReadyChecks) return true;
@@ -218,7 +220,7 @@ bool mark_ready(Several& several) {
     return blocks;
 }
 
-// What could not be looked at took no longer than as many messages that are found.
+// Without stamps: the call took no longer than that many matched receives.
 bool are_unblocked_receives(const Call* call, Several& several, const MPI_Status* statuses,
                             int result) {
     uint64_t bytes = 0;
@@ -232,7 +234,7 @@ bool are_unblocked_receives(const Call* call, Several& several, const MPI_Status
     return are_unblocked_receives(call, messages, bytes);
 }
 
-// Which requests the call is to complete, when the order is kept. After start().
+// Chooses the requests to complete, when the order is kept. After start().
 Picked pick(Call* call, const Several& several, Pick pick, bool waits) {
     if (!g_process.preserve_order) [[likely]]
         return {};
@@ -242,14 +244,14 @@ Picked pick(Call* call, const Several& several, Pick pick, bool waits) {
     return picked;
 }
 
-// A call that took what came has completed something.
+// Counts a call that was left to MPI and has completed something.
 void count_left_to_mpi(Call* call, const Picked& picked, int completed) {
     if (picked.left_to_mpi != nullptr && completed > 0) {
         call->thread->record->*picked.left_to_mpi += 1;
     }
 }
 
-// MPI_Waitany on those.
+// MPI_Waitany on the chosen requests.
 DWELL_COLD int complete_picked(const Picked& picked, decltype(&PMPI_Waitany) next, int count,
                                MPI_Request* requests, int* index, MPI_Status* status) {
     const int result = next(count, picked.requests, index, status);
@@ -259,7 +261,7 @@ DWELL_COLD int complete_picked(const Picked& picked, decltype(&PMPI_Waitany) nex
     return give_status(requests[picked.deferred], result, status);
 }
 
-// MPI_Waitsome or MPI_Testsome.
+// MPI_Waitsome or MPI_Testsome on the chosen requests.
 DWELL_COLD int complete_picked(const Picked& picked, decltype(&PMPI_Waitsome) next, int count,
                                MPI_Request* requests, int* completed, int* indices,
                                MPI_Status* statuses) {
@@ -272,7 +274,8 @@ DWELL_COLD int complete_picked(const Picked& picked, decltype(&PMPI_Waitsome) ne
 }  // namespace
 
 void choose_tests_first() {
-    // Only where the next MPI_Wait is the MPI library's own: another tool must see the wait.
+    // Only where the next MPI_Wait is the MPI library's own, because another tool must see the
+    // wait.
     g_tests_first = next_of<void*>(kMpiForm, MpiCall::kWait) == reinterpret_cast<void*>(g_mpi.Wait);
 }
 
@@ -317,7 +320,7 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, M
     }
     Completed completed;
     record_completed(call, before, used, result, call->ticks, &completed);
-    completed.book(call);
+    completed.record(call);
     record_blocked(call, !before.ready && !known);
     return result;
 }
@@ -336,9 +339,8 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
     const bool holds = holds_receives();
     if (holds) [[unlikely]]
         deliver_all(call, several.all(), several.count());
-    // In a process with threads the MPI_Waitall of Open MPI 4 never returns when one of its
-    // requests failed before it began; to look at a request moves messages, which is when receives
-    // fail.
+    // With threads, Open MPI 4's MPI_Waitall never returns when one of its requests failed before
+    // it began; testing a request makes progress, in which receives fail.
     const bool looks = !g_process.threaded_mpi;
     if (g_tests_first && looks) result = g_mpi.Testall(count, requests, &flag, used);
     if (result == MPI_SUCCESS && flag == 0) {
@@ -462,11 +464,11 @@ uint64_t bytes_received(const Several& several, const int* indices, int count,
     return bytes;
 }
 
-// Found incomplete by a test: the program waits, in a loop of its own.
+// A test found the requests incomplete: the program waits in a polling loop of its own.
 void record_incomplete(Call* call, Several& several) {
     const Before first = several.first();
     if (first.handle == g_mpi.request_null) {
-        Completed{}.book(call);
+        Completed{}.record(call);
         return;
     }
     const bool receives = first.found.entry != nullptr && first.found.copy.kind != kSendRequest;
@@ -480,8 +482,8 @@ void record_incomplete(Call* call, Several& several) {
     }
 }
 
-// `indices` are those of the `count` requests that the test completed when `done`, null for the
-// first ones.
+// `indices` are those of the requests that the test completed when `done`; null: the first ones of
+// `count`.
 void record_tested(Call* call, Several& several, const MPI_Request* requests, int result, bool done,
                    const int* indices, int count, const MPI_Status* statuses) {
     if (result != MPI_SUCCESS && !record_failed_completion(call, result, several, requests)) return;
@@ -521,7 +523,7 @@ int complete_Test(Call* call, decltype(&PMPI_Test) next, MPI_Request* request, i
     } else {
         result = next(request, flag, used);
     }
-    const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
+    const bool done = result == MPI_SUCCESS ? *flag != 0 : reports_completed(result);
     if (delivery != Delivery::kNone && done) result = give_status(several.handle(0), result, used);
     stop(call);
     record_tested(call, several, request, result, done, nullptr, several.count(), used);
@@ -541,7 +543,7 @@ int complete_Testall(Call* call, decltype(&PMPI_Testall) next, int count, MPI_Re
         result = failure_of_deferred(requests, nullptr, several.count(), used, true);
         if (result == MPI_SUCCESS) retire_deferred(requests, nullptr, several.count());
     }
-    const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
+    const bool done = result == MPI_SUCCESS ? *flag != 0 : reports_completed(result);
     stop(call);
     record_tested(call, several, requests, result, done, nullptr, several.count(), used);
     return result;
@@ -572,7 +574,7 @@ int complete_Testany(Call* call, decltype(&PMPI_Testany) next, int count, MPI_Re
     if (picked.in_order && result == MPI_SUCCESS && *flag != 0 && *index != MPI_UNDEFINED)
         [[unlikely]]
         result = failure_of_deferred(requests, index, 1, used, false);
-    const bool done = result == MPI_SUCCESS ? *flag != 0 : says_completed(result);
+    const bool done = result == MPI_SUCCESS ? *flag != 0 : reports_completed(result);
     stop(call);
     const int found = done && *index != MPI_UNDEFINED ? 1 : 0;
     count_left_to_mpi(call, picked, found);
@@ -597,7 +599,7 @@ int complete_Testsome(Call* call, decltype(&PMPI_Testsome) next, int count, MPI_
     } else {
         result = next(count, requests, completed, indices, used);
     }
-    const bool done = result == MPI_SUCCESS ? *completed != 0 : says_completed(result);
+    const bool done = result == MPI_SUCCESS ? *completed != 0 : reports_completed(result);
     stop(call);
     const int found = done && *completed != MPI_UNDEFINED ? *completed : 0;
     count_left_to_mpi(call, picked, found);

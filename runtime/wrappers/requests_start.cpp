@@ -1,5 +1,5 @@
-// Starting requests (MPI-3.1 3.7.2, 3.9): what the wrappers of Isend, Recv_init, Start and their
-// kin note, and what matched probes do for their messages.
+// Start of requests (MPI-3.1 3.7.2, 3.9): what the wrappers of Isend, Recv_init, Start and similar
+// record, and the handling of matched messages.
 #include "runtime/wrappers/mpi_semantics.h"
 
 namespace dwell {
@@ -14,8 +14,8 @@ void follow(Call* call, uintptr_t handle, const Request& content) {
     call->thread->record->dropped += 1;
 }
 
-// A receive that names its source has its partner now; one that takes any needs to know later what
-// the ranks of its communicator mean, when the communicator may be gone.
+// Sets the partner of a receive with a named source. A wildcard receive keeps how to translate the
+// ranks of its communicator, which may be freed before completion.
 void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
     if (source >= 0) {
         content->peer = peer_of(call->thread, comm, source);
@@ -24,7 +24,7 @@ void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
     }
 }
 
-// What a start of it sends and receives.
+// Records the bytes that a start sends and receives.
 void record_moved(Call* call, const PersistentCollective& persistent_collective) {
     call->part->bytes_sent += persistent_collective.sent;
     call->part->bytes_received += persistent_collective.received;
@@ -40,7 +40,7 @@ Request active_request(RequestKind kind) {
     return content;
 }
 
-// It was complete when it started, or is none.
+// The request was complete when it was started, or is null.
 bool is_over(MPI_Request request, RequestKind kind) {
     if (request == g_mpi.request_empty) {
         if (kind != kSendRequest) g_complete_receives += 1;
@@ -125,7 +125,7 @@ void record_start(Call* call, int count, const MPI_Request* requests) {
     const uint64_t ticks = sends > 0 ? call->ticks / static_cast<uint64_t>(sends) : 0;
     for (int i = 0; i < count; ++i) {
         const FoundRequest found = find_request(as_handle(requests[i]));
-        if (found.entry == nullptr) continue;  // it counts when it completes
+        if (found.entry == nullptr) continue;  // counted at its completion
         set_active(found, true);
         if (g_process.preserve_order) [[unlikely]]
             note_started(requests[i]);
@@ -140,8 +140,8 @@ void pass_start(int count, const MPI_Request* requests) {
     for (int i = 0; i < count; ++i) skip_collective(as_handle(requests[i]));
 }
 
-// Until it is received the handle of a matched message names its communicator, and its turn: no
-// other receive gets it any more, as if a receive for it had been posted.
+// Until it is received, the handle of a matched message stands for its communicator and post order:
+// no other receive gets the message any more, as if a receive had been posted for it.
 void remember_message(Call* call, MPI_Message message, MPI_Comm comm, const MPI_Status* status) {
     Request content = active_request(kMessageHandle);
     content.bytes = reinterpret_cast<uintptr_t>(comm);

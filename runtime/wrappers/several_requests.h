@@ -1,5 +1,5 @@
-// The requests of a call that completes several, as they were before it (requests_complete.cpp). On
-// the wrapper's stack, the calling thread's own. Not signal-safe.
+// Snapshot of the requests of a call that completes several (requests_complete.cpp). Lives on the
+// wrapper's stack and belongs to the calling thread. Not signal-safe.
 #ifndef DWELL_RUNTIME_WRAPPERS_SEVERAL_REQUESTS_H_
 #define DWELL_RUNTIME_WRAPPERS_SEVERAL_REQUESTS_H_
 
@@ -12,7 +12,7 @@
 
 namespace dwell {
 
-// The entry of the request, when there is one; ready until it is known not to be.
+// Looks up the request's entry, if any; it counts as ready until known otherwise.
 inline Before look_at(MPI_Request handle) {
     Before before;
     before.handle = handle;
@@ -24,8 +24,8 @@ inline Before look_at(MPI_Request handle) {
     return before;
 }
 
-// The calibrated cost of a call covers a few requests; the work for many is measured. What measures
-// itself meanwhile, as the first look for a channel, is part of that.
+// A call's calibrated cost covers a few requests; work for many is measured. Slow work measured
+// elsewhere in the meantime, as the first look-up of a channel, is included once.
 class MeasuredWork {
   public:
     MeasuredWork(Call* call, int requests)
@@ -47,31 +47,31 @@ class MeasuredWork {
     uint64_t slow_overhead_;
 };
 
-// When the entries of a call's requests are looked up. MPI may hand out the handle of a request
-// that it has completed again to another thread, so that it tells nothing any more. Where one
-// thread at a time is inside MPI it is enough to keep the handles, and to look up what the call
-// completed: a call that completes one of many costs no more than one of few.
+// When the entries of a call's requests are looked up. Another thread may get the handle of a
+// completed request again, which then does not identify the request any more. With one thread
+// inside MPI at a time it suffices to keep the handles and to look up the completed ones, so
+// completing one of many requests costs no more than one of few.
 enum class LookUp { kBefore, kCompleted };
 inline LookUp least_look_up() {
     return g_process.concurrent || g_process.preserve_order ? LookUp::kBefore : LookUp::kCompleted;
 }
 
-// Room for what a call on many requests needs: handles or look-ups from before, statuses when the
-// program wants none. On the stack while they are few. An untimed poll's look-ups are those of the
-// timed one. Without memory there are none, and the call is counted as dropped; indices that MPI
-// gives lie beyond all of them then.
+// Buffers for a call on many requests: handles or look-ups from before the call, and statuses when
+// the program wants none. On the stack while they are few. An untimed poll uses the look-ups of the
+// timed one. Without memory the call counts as dropped, and all indices returned by MPI are out of
+// range.
 class Several {
   public:
     explicit Several(Poll* poll)
         : look_up_(LookUp::kBefore), before_(poll->before), count_(poll->requests) {}
-    // It completes `most` of them at most.
+    // The call completes at most `most` requests.
     Several(Call* call, LookUp look_up, int count, int most, const MPI_Request* requests,
             bool own_statuses)
         : look_up_(look_up) {
         count_ = count > 0 && requests != nullptr ? count : 0;
         const bool all = look_up == LookUp::kBefore;
         const size_t entries = static_cast<size_t>(count_);
-        if (most < kPollRequests) most = kPollRequests;  // an unsuccessful test looks at those
+        if (most < kPollRequests) most = kPollRequests;  // looked up after an unsuccessful test
         const size_t looked_up = static_cast<size_t>(all || most > count_ ? count_ : most);
         const size_t kept = all ? 0 : entries * sizeof(MPI_Request);
         const size_t status_bytes = own_statuses ? entries * sizeof(MPI_Status) : 0;
@@ -104,18 +104,18 @@ class Several {
     MPI_Request handle(int i) const {
         return handles_ != nullptr ? handles_[i] : before_[i].handle;
     }
-    // Of what was looked up before the call; else null.
+    // The look-ups made before the call, or null.
     const Before* all() const { return look_up_ == LookUp::kBefore ? before_ : nullptr; }
     Before& before(int i) { return before_[i]; }
 
-    // The completed requests are ready, or not: all that the call has.
+    // Marks all requests of the call as ready or not.
     void mark_all(bool ready) {
         ready_ = ready;
         for (int i = 0; i < count_ && look_up_ == LookUp::kBefore; ++i) before_[i].ready = ready;
     }
 
-    // The call completed `count` requests at `indices`, the first ones when that is null:
-    // completed() gives them, in that order, null for an index that is none of a request.
+    // The call completed `count` requests at `indices` (null: the first ones). completed() then
+    // returns them in that order, null for an invalid index.
     void find_completed(Call* call, const int* indices, int count) {
         if (look_up_ == LookUp::kBefore) return;
         const MeasuredWork work(call, call != nullptr ? count : 0);
@@ -132,13 +132,13 @@ class Several {
         return &before_[look_up_ == LookUp::kBefore ? which : i];
     }
 
-    // After an unsuccessful test of kPollRequests at most.
+    // Look-ups after an unsuccessful test, at most kPollRequests.
     const Before* incomplete() {
         find_completed(nullptr, nullptr, count_);
         return before_;
     }
 
-    // The first request that is one: what an unsuccessful test is booked as.
+    // The first valid request: an unsuccessful test is recorded under it.
     Before first() const {
         for (int i = 0; i < count_; ++i) {
             const MPI_Request request = handle(i);
@@ -157,7 +157,7 @@ class Several {
     }
 
   private:
-    static constexpr int kCopiesOfLookUp = 32;  // as many handles are kept while one is looked up
+    static constexpr int kCopiesOfLookUp = 32;  // ratio of kept handles to look-ups
     alignas(16) char local_[1024];
     LookUp look_up_;
     bool ready_ = true;

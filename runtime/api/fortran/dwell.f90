@@ -1,8 +1,7 @@
-! Tell dwell about your program, from Fortran: module dwell. What each procedure does, its units and
-! what it may be called from is written in dwell.h, under the same names; so is what happens where
-! libdwell.so is not loaded: nothing.
+! Annotations for dwell from Fortran: module dwell. dwell.h documents each procedure under the same
+! name; without libdwell.so they do nothing.
 !
-! Names lose their trailing blanks; the end of a block may be called with or without a name.
+! Trailing blanks of names are removed; the end of a block may be called with or without a name.
 module dwell
     use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_size_t
     use, intrinsic :: iso_fortran_env, only: int32, int64

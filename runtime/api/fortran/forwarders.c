@@ -1,5 +1,5 @@
-/* What module dwell calls: dwell.h's inline functions, with names that know their length. Linked
- * into the program; does nothing where libdwell.so is not loaded. */
+/* The C side of module dwell: dwell.h's inline functions for names with a length. Linked into the
+ * program; does nothing where libdwell.so is not loaded. */
 #include "dwell.h"
 
 void dwell_fortran_block_begin(const char* name, size_t bytes);
@@ -54,7 +54,7 @@ void dwell_fortran_grid(const char* name, size_t bytes, int dimensions, const in
     if (library != NULL) library->grid(name, bytes, dimensions, sizes, periodic, coordinates);
 }
 
-/* Blanks after the text are the caller's. */
+/* Trailing blanks are not part of the text. */
 void dwell_fortran_version(char* text, size_t budget) {
     const char* version = dwell_version();
     if (version == NULL) return;

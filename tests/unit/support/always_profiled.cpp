@@ -1,4 +1,4 @@
-// What attach.cpp says in the whole library: here every process is observed.
+// Replaces attach.cpp of the whole library: here every process is observed.
 #include "runtime/lifecycle/services.h"
 #include "runtime/process/hooks.h"
 

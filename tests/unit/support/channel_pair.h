@@ -13,7 +13,7 @@
 
 namespace dwell {
 
-constexpr uint32_t kWorld = 1;  // names of communicators
+constexpr uint32_t kWorld = 1;  // identifiers of communicators
 constexpr uint32_t kOther = 7;
 
 class ChannelPair : public testing::Test {
@@ -42,13 +42,13 @@ class ChannelPair : public testing::Test {
         channel->detached_anywhere = g_detached_anywhere;
     }
 
-    // a sends message `id`; it begins at tick `at`.
+    // a sends message `id` at tick `at`.
     Announced send(uint32_t id, int tag, uint32_t comm = kWorld, bool wants_answer = false,
                    uint64_t at = 0) {
         if (at == 0) at = 1000 + id;
         return announce(&a_, {{at, at}, id, kNoPeer, 0, 0}, comm, tag, wants_answer);
     }
-    // b has received one: its id, 0 when that is not known.
+    // b has received a message; returns its id, 0 when unknown.
     uint32_t receive(int tag, uint32_t comm = kWorld, uint32_t post_order = 0) {
         EnterStamp stamp{};
         guessed_ = false;

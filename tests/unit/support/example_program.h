@@ -33,7 +33,7 @@ class ExampleProgram {
         add("p4", SiteKind::kProcedure, "p4", "p4", "", false, kRowSmall);
     }
 
-    // Empty, or what went wrong.
+    // Empty, or an error.
     std::string build(const std::string& flags = "-O0 -g -Wl,--build-id") {
         table_.write(folder_ / "table.s");
         return run("cd '" + (folder_ / "") + "' && gcc " + flags + " -o example '" + source() +

@@ -1,6 +1,6 @@
-// Compiles the sources under fixtures/ while a test runs, and finds in them what the tests compare
-// with: lines by the comment that marks them, addresses in the disassembly of objdump. Neither uses
-// dwell's own reader of debug information.
+// Compiles the sources under fixtures/ while a test runs, and finds reference values in them: lines
+// by their marking comment, addresses in objdump's disassembly. Neither uses dwell's own reader of
+// debug information.
 #ifndef DWELL_TESTS_UNIT_FIXTURE_BINARY_H_
 #define DWELL_TESTS_UNIT_FIXTURE_BINARY_H_
 
@@ -16,7 +16,7 @@
 
 namespace dwell {
 
-// A directory that goes away with the object.
+// A directory that is removed with the object.
 class ScratchFolder {
   public:
     ScratchFolder() {
@@ -51,7 +51,7 @@ inline bool have_command(const std::string& name) {
     return !output_of("command -v " + name).starts_with("failed");
 }
 
-// Empty, or what went wrong.
+// Empty, or an error.
 inline std::string run(const std::string& command) {
     const std::string text = output_of(command);
     return text.starts_with("failed") ? text : std::string();
@@ -74,7 +74,7 @@ inline int marked_line(const std::string& file, const std::string& mark) {
     return found;
 }
 
-// What objdump shows of a function: its first address, and the calls in it.
+// objdump's output for a function: its first address, and its calls.
 class Disassembly {
   public:
     Disassembly(const std::string& file, const std::string& symbol) {
@@ -97,7 +97,7 @@ class Disassembly {
     }
 
     uint64_t start() const { return start_; }
-    // Where the n-th call to `callee` returns to; 0 when there is none.
+    // Return address of the n-th call to `callee`; 0 when there is none.
     uint64_t return_from(const std::string& callee, int n = 0) const {
         for (const Call& call : calls_) {
             const bool same = callee == "*"

@@ -1,4 +1,4 @@
-// Merged records made by hand, and what every profile that is built of them must keep.
+// Merged records made by hand, and checks that hold for every profile built from them.
 #ifndef DWELL_TESTS_UNIT_MERGED_BUILDER_H_
 #define DWELL_TESTS_UNIT_MERGED_BUILDER_H_
 
@@ -96,8 +96,7 @@ class MergedBuilder {
         merged.nodes[node].flags = kNodeNamed;
         return node;
     }
-    uint32_t interval(uint32_t from, uint32_t to, uint32_t meet, uint64_t count,
-                      uint64_t time_ns) {
+    uint32_t interval(uint32_t from, uint32_t to, uint32_t meet, uint64_t count, uint64_t time_ns) {
         MergedNode node{};
         node.module = kNoNode;
         node.offset = from;
@@ -112,7 +111,7 @@ class MergedBuilder {
         node.totals.count = count;
         return add(node, SiteKind::kSample, interval);
     }
-    // With its call path, `frames` below main: module and address of what was executed, the
+    // A sample with its call path, `frames` below main: module and address of each frame, the
     // innermost one last.
     uint32_t sample_below(uint32_t interval,
                           const std::vector<std::pair<uint32_t, uint64_t>>& frames,
@@ -132,7 +131,7 @@ class MergedBuilder {
     void row(uint32_t node, uint32_t rank, uint32_t thread, const Totals& figures) {
         merged.rows.push({node, rank, thread, 0, figures});
     }
-    // One that finished well, with what `set` makes of it.
+    // A rank that finished normally, modified by `set`.
     void rank(uint32_t number, const std::function<void(MergedRank*)>& set = nullptr) {
         MergedRank result{};
         result.rank = number;
@@ -173,7 +172,7 @@ inline uint32_t child(const Profile& profile, uint32_t parent, SiteKind kind,
     return found;
 }
 
-// DESIGN 5.5, in every node, in every row, and between the two.
+// DESIGN 5.5, for every node, every row, and between nodes and rows.
 inline void expect_conservation(const Profile& profile) {
     EXPECT_EQ(profile.computation_ns + profile.transfer_ns + profile.blocked_ns + profile.io_ns +
                   profile.paused_ns,

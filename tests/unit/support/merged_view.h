@@ -1,4 +1,4 @@
-// Looks at merged records by path instead of by index, so that tests depend neither on the order of
+// Looks up merged records by path instead of by index, so that tests depend neither on the order of
 // nodes nor on the code under test.
 #ifndef DWELL_TESTS_UNIT_MERGED_VIEW_H_
 #define DWELL_TESTS_UNIT_MERGED_VIEW_H_
@@ -68,7 +68,7 @@ inline std::vector<MergedRank> ranks_of(const Merged& merged) {
     return ranks;
 }
 
-// Every figure of every node, histogram, row, peer and distance, by what it belongs to.
+// Every figure of every node, histogram, row, peer and distance, by its owner.
 inline std::map<std::string, FigureList> all_figures(const Merged& merged) {
     std::map<std::string, FigureList> all;
     for (uint32_t i = 0; i < merged.nodes.size(); i++) {
@@ -142,7 +142,7 @@ inline std::string bytes_of(const Merged& merged) {
     return std::string(out.data(), out.size());
 }
 
-// As another rank has it, to which it was sent.
+// As received by another rank.
 inline Merged sent(const Merged& merged) {
     const std::string bytes = bytes_of(merged);
     Merged received;
@@ -150,7 +150,7 @@ inline Merged sent(const Merged& merged) {
     return received;
 }
 
-// What comes in through deserialize has passed every check of an index.
+// Successful deserialisation has checked every index.
 inline bool is_well_formed(const Merged& merged) {
     const std::string bytes = bytes_of(merged);
     Merged copy;

@@ -1,5 +1,5 @@
-// A process under observation without MPI: a record file of its own for all tests of a suite, and
-// the calling thread attached.
+// An observed process without MPI: one record file for all tests of a suite, and the calling thread
+// attached.
 #ifndef DWELL_TESTS_UNIT_OBSERVED_PROCESS_H_
 #define DWELL_TESTS_UNIT_OBSERVED_PROCESS_H_
 

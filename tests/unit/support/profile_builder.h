@@ -1,6 +1,6 @@
-// Builds profiles by hand, for the tests of the writers. Figures are put in for each rank; sums
-// over ranks, threads and children are made by plain addition here, so a test can compare a writer
-// with what was put in.
+// Builds profiles by hand, for the tests of the writers. Figures are given for each rank; sums over
+// ranks, threads and children are plain additions here, so a test can compare a writer's output
+// with its input.
 #ifndef DWELL_TESTS_UNIT_PROFILE_BUILDER_H_
 #define DWELL_TESTS_UNIT_PROFILE_BUILDER_H_
 
@@ -22,7 +22,7 @@ namespace dwell::samples {
 constexpr uint64_t kMs = 1'000'000;
 constexpr uint64_t kSecond = 1'000'000'000;
 
-// What one thread of one rank did at one communication node.
+// Calls of one thread of one rank at one communication node.
 struct Calls {
     uint64_t count = 0;
     uint64_t time_ns = 0;
@@ -38,7 +38,7 @@ struct Calls {
     uint64_t late_receiver_ns = 0;
 };
 
-// All of their waiting is known.
+// Calls whose waiting is all known.
 inline Calls known_wait(uint64_t count, uint64_t time_ns, uint64_t waited_ns) {
     return {count, time_ns, waited_ns, 0, 0, time_ns, 0, 0, 0, waited_ns, 0, 0};
 }
@@ -115,7 +115,7 @@ class Builder {
             totals.event_ns[calls.slot + 1] += calls.other_ns;
         }
     }
-    // What a probe saw: `node` was entered from its call statement, if it has one.
+    // Entries seen by a probe: `node` was entered from its call statement, if it has one.
     void entered(uint32_t node, uint32_t rank, uint64_t count, uint64_t longest_ns = 0,
                  uint64_t iterations = 0) {
         profile_.nodes[node].labels |= kLabelProbed;
@@ -137,7 +137,7 @@ class Builder {
         profile_.nodes[node].labels |= kLabelProbed;
         return node;
     }
-    // Own time of a thread in a construct, of which it waited so long; `idle`: had nothing to do.
+    // Own time of a thread in a construct, and its waiting in it; `idle`: without work.
     Totals& spent(uint32_t node, uint32_t rank, uint32_t thread, uint64_t count, uint64_t own_ns,
                   uint64_t wait_ns, bool idle = false) {
         ProfileRow& row = row_of(node, rank, thread);

@@ -1,5 +1,4 @@
-// A process under observation without MPI: calls are entered and left by the tests, with durations
-// set by hand.
+// An observed process without MPI: tests enter and leave calls, with durations set by hand.
 #ifndef DWELL_TESTS_UNIT_RECORDING_H_
 #define DWELL_TESTS_UNIT_RECORDING_H_
 
@@ -62,8 +61,8 @@ class Records : public testing::Test {
         record_event(call, kSendReady);
         leave(call);
     }
-    // The way to a statement that is new costs measured time. So each test goes its way twice: the
-    // first time without looking, then, with the figures forgotten, from tick 1000 on.
+    // The first path to a statement costs measured time. So each test runs its calls twice: once
+    // unchecked, then, with all counts reset, from tick 1000 on.
     void forget() {
         live_.resets += 1;
         live_.epoch += 1;

@@ -1,4 +1,4 @@
-// Profiles made by hand (profile_builder.h), of which the tests of the writers know every figure.
+// Profiles made by hand (profile_builder.h), with all figures known to the tests of the writers.
 #ifndef DWELL_TESTS_UNIT_SAMPLE_PROFILES_H_
 #define DWELL_TESTS_UNIT_SAMPLE_PROFILES_H_
 
@@ -22,7 +22,7 @@ enum HaloNode : uint32_t {
     kFinalize = 11,
 };
 
-// Four ranks on two nodes, 10 seconds each; rank 3 computes longest, rank 0 waits for it.
+// Four ranks on two hosts, 10 seconds each; rank 3 computes longest, rank 0 waits for it.
 inline Profile halo_profile() {
     Builder b(4, "heat");
     const uint32_t main = b.proc("main", "/home/ada/heat/src/heat.c", 201, 0);
@@ -129,8 +129,8 @@ inline Profile chain_profile() {
     return b.finish();
 }
 
-// Names that are long, are not ASCII, or hold characters that mean something to CSV, JSON or a
-// terminal; several threads, worlds and labels.
+// Names that are long, not ASCII, or contain characters special to CSV, JSON or a terminal; several
+// threads, worlds and labels.
 inline Profile hostile_profile() {
     Builder b(3, "größe \"x\",y");
     b.profile().ranks[1].command = "prog \033[31mred\033[0m";
@@ -185,7 +185,7 @@ inline Profile hostile_profile() {
     return profile;
 }
 
-// As after the row limit was passed: no rows, peers by distance.
+// As after the row limit was exceeded: no rows, peers by distance.
 inline Profile large_profile() {
     Profile profile = halo_profile();
     profile.merged_flags = kMergedRowsDropped;
@@ -352,8 +352,8 @@ inline Profile io_profile() {
     return b.finish();
 }
 
-// Of the first three ranks what the operating system says: rank r has r + 1 times as much as rank
-// 0, rank 2 read five pages from storage, of rank 1 the bytes are not known.
+// Resource usage of the first three ranks: rank r has r + 1 times the figures of rank 0, rank 2
+// read five pages from storage, the bytes of rank 1 are unknown.
 inline Profile with_usage(Profile profile) {
     for (uint32_t r = 0; r < 3; ++r) {
         ProfileRank& rank = profile.ranks.at(r);

@@ -1,6 +1,6 @@
-// Static tables written as assembler text after runtime/contract/site_table.h, for tests that need
-// them in a real file without a compiler that makes them. Each row gets a global label, so that nm
-// tells its address.
+// Static tables as assembler text (runtime/contract/site_table.h), for tests that need them in a
+// real file without a compiler that makes them. Each row has a global label, so that nm shows its
+// address.
 #ifndef DWELL_TESTS_UNIT_SITE_ASSEMBLY_H_
 #define DWELL_TESTS_UNIT_SITE_ASSEMBLY_H_
 
@@ -25,7 +25,7 @@ class SiteAssembly {
         int column = 0;
     };
 
-    // `unit` tells the labels of several units apart.
+    // `unit` distinguishes the labels of several units.
     SiteAssembly(std::string unit, std::string file, std::string directory)
         : unit_(std::move(unit)), file_(std::move(file)), directory_(std::move(directory)) {}
 

@@ -1,5 +1,5 @@
-// Builds record files in memory, cell by cell after runtime/contract/record_layout.h, so that tests
-// know what is in them. One tick is one nanosecond unless the header is changed.
+// Builds record files in memory, cell by cell (runtime/contract/record_layout.h), so that tests
+// know their content. One tick is one nanosecond unless the header is changed.
 #ifndef DWELL_TESTS_UNIT_SYNTHETIC_RECORDS_H_
 #define DWELL_TESTS_UNIT_SYNTHETIC_RECORDS_H_
 
@@ -132,13 +132,12 @@ class RecordFile {
         part.first_file = cell;
         ++part.files;
     }
-    CellIndex add_interval(CellIndex reached, CellIndex left, CellIndex meet,
-                           Figures figures) {
+    CellIndex add_interval(CellIndex reached, CellIndex left, CellIndex meet, Figures figures) {
         const CellIndex cell = add_node(reached, SiteKind::kInterval, 0, left, figures);
         at<Node>(cell).part = meet;
         return cell;
     }
-    // A node made by a probe. `row` is the offset of its SiteRow.
+    // A node made by a probe; `row` is the offset of its SiteRow.
     CellIndex add_probe(CellIndex parent, SiteKind kind, uint16_t module, uint64_t row,
                         Figures figures) {
         const CellIndex cell = add_node(parent, kind, module, row, figures);
@@ -146,7 +145,7 @@ class RecordFile {
         at<Node>(cell).part = part;
         return cell;
     }
-    // Of many short stretches, unless told otherwise.
+    // By default with many short stretches.
     CellIndex add_off_site(SiteKind kind, uint16_t module, uint64_t row, double stretches = 1e6,
                            double squares = 1e6) {
         const CellIndex cell = add_cells(1);
@@ -183,7 +182,7 @@ class RecordFile {
         probe_part(cell).iteration = last;
         return cell;
     }
-    // As a process tells it: what is described later stands first in the list.
+    // In a process's order: grids described later are first in the list.
     CellIndex add_grid(const std::string& name, const std::vector<int32_t>& sizes,
                        uint32_t periodic, const std::vector<int32_t>& coordinates) {
         const CellIndex text = add_text(name);
@@ -196,7 +195,7 @@ class RecordFile {
         return cell;
     }
     ProbePart& probe_part(CellIndex node) { return at<ProbePart>(at<Node>(node).part); }
-    // Opens an entry of the last thread, above those that are open.
+    // Opens an entry of the last thread above its open ones.
     void open_probe(CellIndex node, uint64_t entry_virtual, uint32_t flags = 0) {
         constexpr uint32_t kEntries = 8;
         if (last_thread().probe_stack == 0) {
@@ -215,7 +214,7 @@ class RecordFile {
         }
         return at<WaitPart>(part(node).wait);
     }
-    // The node waited for `peer`, which was in the computation of that hash.
+    // The node waited for `peer`, which was in the computation with that path hash.
     void add_partner(CellIndex node, uint32_t peer, uint32_t path, Figures figures,
                      uint64_t passed_on = 0) {
         const CellIndex cell = add_cells(1);
@@ -230,7 +229,7 @@ class RecordFile {
         wait(node).first_partner = cell;
         wait(node).partner_count++;
     }
-    // Of the last thread.
+    // For the last thread.
     void add_cause(uint32_t peer, uint32_t path, uint64_t count, uint64_t ticks, uint64_t direct) {
         const CellIndex cell = add_cells(1);
         RootCauseRecord& record = at<RootCauseRecord>(cell);
@@ -261,14 +260,14 @@ class RecordFile {
         return cell;
     }
 
-    // One name a line; what was counted, and what could not be.
+    // One name a line: counted metrics, and those that do not work.
     void set_metric_names(const std::string& names, const std::string& missing) {
         const CellIndex counted = add_text(names);
         const CellIndex not_counted = missing.empty() ? 0 : add_text(missing);
         header().metric_names = counted;
         header().metrics_missing = not_counted;
     }
-    // Of the last thread.
+    // For the last thread.
     void add_counts(CellIndex node, uint64_t entries, uint64_t ticks,
                     const std::vector<uint64_t>& values) {
         const CellIndex cell = add_cells(kMetricCells);

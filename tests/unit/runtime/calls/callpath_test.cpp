@@ -1,5 +1,5 @@
-// A path that was seen once is known again by the words of its stack, also where it is deep; one
-// that differs from it far out only is another one.
+// A known path is recognised by the words of its stack, also where it is deep; a path that differs
+// only far out is another one.
 #include "runtime/calls/callpath.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ struct Seen {
     bool remembered;
 };
 
-// In the place of a wrapper.
+// Stands for a wrapper.
 __attribute__((noinline)) void statement(Seen* seen) {
     const Frame* frame = DWELL_FRAME();
     const CellIndex root = t_thread->record->root;
@@ -26,7 +26,7 @@ __attribute__((noinline)) void statement(Seen* seen) {
                                   : find_path(t_thread, frame, MpiCall::kSend, root, kMpiForm).node;
 }
 
-// So many frames, each of a procedure of its own.
+// A stack of that many frames, each of its own procedure.
 template <int kFrames>
 __attribute__((noinline)) void down(Seen* seen) {
     if constexpr (kFrames == 0) {
@@ -37,7 +37,7 @@ __attribute__((noinline)) void down(Seen* seen) {
     asm volatile("" ::: "memory");  // no tail call
 }
 
-// Frames of the same size: what they call begins at the same stack pointer.
+// Frames of the same size: their callees begin at the same stack pointer.
 template <int kNumber, int kFrames>
 __attribute__((noinline)) void outermost(Seen* seen) {
     asm volatile("" ::"i"(kNumber));
@@ -51,7 +51,7 @@ int depth_of(CellIndex node) {
     return depth;
 }
 
-TEST_F(CallPath, DeepOnesAreRememberedAndTheirOutermostFrameCounts) {
+TEST_F(CallPath, DeepPathsAreCachedAndDifferByTheirOutermostFrame) {
     constexpr int kFrames = 32;
     volatile int rounds = 4;
     CellIndex of_first = 0;
@@ -63,7 +63,7 @@ TEST_F(CallPath, DeepOnesAreRememberedAndTheirOutermostFrameCounts) {
         Seen second{};
         outermost<1, kFrames>(&first);
         outermost<2, kFrames>(&second);
-        // A word that lies unused in a frame may have been taken for proof in the first round.
+        // An unused word of a frame may have been taken as a check in the first round.
         if (rounds != 2) {
             EXPECT_EQ(first.remembered, !is_first_round);
             EXPECT_EQ(second.remembered, !is_first_round);
@@ -80,7 +80,7 @@ TEST_F(CallPath, DeepOnesAreRememberedAndTheirOutermostFrameCounts) {
     EXPECT_GT(depth_of(of_first), kFrames);
 }
 
-TEST_F(CallPath, DeeperThanIsRememberedTheNodeIsTheSame) {
+TEST_F(CallPath, BeyondTheCachedDepthTheNodeIsTheSame) {
     constexpr int kFrames = 3 * kReturnAddressChecks;
     volatile int rounds = 3;
     CellIndex node = 0;

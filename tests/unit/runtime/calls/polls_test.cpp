@@ -1,6 +1,6 @@
-// Polls without time stamps: what is counted, and how the time that passed is shared out. Timed
-// polls take 40 ticks, 20 ticks of computation and 10 of cost lie before each; an untimed one costs
-// 2. So every expected number is arithmetic.
+// Untimed polls: counts, and how the time passed is distributed. Timed polls take 40 ticks, after
+// 20 ticks of computation and 10 of cost; an untimed one costs 2. So every expected number is
+// arithmetic.
 #include "runtime/calls/polls.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class Polls : public Records {
         g_process.poll_cost_ticks = 2;
         g_process.untimed_cost_ticks = 0;
         g_process.poll_spacing_ticks = 1000;
-        // Polls go untimed on ways that were gone before.
+        // Polls go untimed only on known paths.
         for (int i = 0; i < 4; ++i) timed_poll(kPoll, last() + 30);
         send(last() + 30, 10);
         for (int i = 0; i < 2; ++i) timed_poll(kPoll, last() + 30);
@@ -72,7 +72,7 @@ class Polls : public Records {
         call->start_ticks = from;
         call->end_ticks = to;
         call->ticks = to - from;
-        call->slow_overhead = t_thread->slow_overhead = 0;  // measured with another clock
+        call->slow_overhead = t_thread->slow_overhead = 0;  // measured by another clock
         record_untimed_before(call);
     }
 
@@ -88,21 +88,21 @@ class Polls : public Records {
         }
         return nullptr;
     }
-    // DESIGN 5.5: all that is booked is all that has passed since the beginning.
+    // DESIGN 5.5: everything recorded is the time since the beginning.
     void expect_conservation() {
-        uint64_t booked = t_thread->record->intrusion_ticks;
+        uint64_t recorded = t_thread->record->intrusion_ticks;
         for (uint64_t place : {kPoll, kOther, kSend}) {
-            booked += node_at(place)->ticks;
+            recorded += node_at(place)->ticks;
             for (CellIndex at = node_at(place)->first_child; at != 0;
                  at = cell_at<Node>(at)->next_sibling) {
-                booked += cell_at<Node>(at)->ticks;
+                recorded += cell_at<Node>(at)->ticks;
             }
         }
-        EXPECT_EQ(booked, t_thread->record->last_ticks - 1000);
+        EXPECT_EQ(recorded, t_thread->record->last_ticks - 1000);
     }
 };
 
-TEST_F(Polls, GetTheTimeOfTimedOnesAndTheRestIsComputation) {
+TEST_F(Polls, GetTheMeanOfTimedPollsAndTheRestIsComputation) {
     timed_poll(kPoll, 1030);  // until 1070
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(untimed_poll(kPoll));
     // 5 * (2 + 40 + 20) for the polls, 500 of computation, 10 of cost.
@@ -150,7 +150,7 @@ TEST_F(Polls, AreTimedTwiceInTwoHundredThirtyNine) {
     for (int round = 0; round < 3; ++round) {
         EXPECT_EQ(node_at(kPoll)->count, (kUntimed + 2) * round);
         timed_poll(kPoll, last() + (round == 0 ? 30 : kUntimed * 62 + 30));
-        if (round > 0) {  // it stands behind untimed ones: the interval before it is not known
+        if (round > 0) {  // after untimed polls the interval before it is unknown
             ASSERT_FALSE(untimed_poll(kPoll));
         }
         timed_poll(kPoll, last() + 30);
@@ -163,7 +163,7 @@ TEST_F(Polls, AreTimedTwiceInTwoHundredThirtyNine) {
     expect_conservation();
 }
 
-TEST_F(Polls, OfTwoStatementsByTurns) {
+TEST_F(Polls, OfTwoAlternatingStatements) {
     timed_poll(kPoll, 1030);
     for (int i = 0; i < 10; ++i) {
         ASSERT_TRUE(untimed_poll(kOther));
@@ -200,7 +200,7 @@ TEST_F(Polls, OneThatFindsSomethingIsACallOfItsOwn) {
     record_event(&call, kRecvReady);
     record_message(&call, 3, 0, 100, call.ticks);
     leave(&call);
-    EXPECT_EQ(call.ticks, 40u);  // found messages cost nothing here
+    EXPECT_EQ(call.ticks, 40u);  // matched receives cost nothing here
     EXPECT_EQ(node_at(kPoll)->count, 7u);
     EXPECT_EQ(node_at(kPoll)->ticks, 7 * 40u);
     EXPECT_EQ(histogram(kPoll)->event_count[kRecvBlocked], 6u);
@@ -237,8 +237,8 @@ TEST_F(Polls, OtherRequestsAreLookedUpAgain) {
     EXPECT_FALSE(repeats(2));
     std::swap(requests[1], requests[2]);
     EXPECT_TRUE(repeats(2));
-    // Another call between, which did not touch them; then one that ended the second request and
-    // started another one with the same handle.
+    // Another call that did not touch the requests; then one that completed the second request and
+    // started another with the same handle.
     t_thread->calls += 1;
     EXPECT_TRUE(repeats(2));
     t_thread->calls += 1;
@@ -246,7 +246,7 @@ TEST_F(Polls, OtherRequestsAreLookedUpAgain) {
     EXPECT_FALSE(repeats(2));
     ASSERT_TRUE(add_request(handle[1], content));
     EXPECT_FALSE(repeats(2));
-    // A persistent one that was completed.
+    // A completed persistent request.
     before[1].found = find_request(handle[1]);
     timed_poll(kPoll, last() + 30, before, 2);
     timed_poll(kPoll, last() + 30, before, 2);
@@ -254,7 +254,7 @@ TEST_F(Polls, OtherRequestsAreLookedUpAgain) {
     set_active(before[0].found, false);
     t_thread->calls += 1;
     EXPECT_FALSE(repeats(2));
-    // With a second thread this one's calls do not tell: it looks each time.
+    // With a second thread the number of own calls does not suffice: it checks each time.
     set_active(before[0].found, true);
     timed_poll(kPoll, last() + 30, before, 2);
     timed_poll(kPoll, last() + 30, before, 2);
@@ -265,7 +265,7 @@ TEST_F(Polls, OtherRequestsAreLookedUpAgain) {
     for (uintptr_t used : handle) forget_request(used);
 }
 
-TEST_F(Polls, ACallInsideAnUntimedPollOnlyPasses) {
+TEST_F(Polls, ACallInsideAnUntimedPollIsPassedOn) {
     timed_poll(kPoll, 1030);
     Call outer;
     ASSERT_TRUE(begin_untimed(&outer, kPoll));
@@ -310,7 +310,7 @@ TEST_F(Polls, ResetAndPauseEndThem) {
     EXPECT_EQ(interval(0, kSend)->ticks, 90u);
 }
 
-TEST_F(Polls, AThreadThatEndsBooksThem) {
+TEST_F(Polls, AThreadRecordsThemAtItsEnd) {
     g_process.poll_spacing_ticks = UINT64_MAX;  // the machine may be busy
     const ThreadRecord* record = nullptr;
     uint64_t untimed = 0;

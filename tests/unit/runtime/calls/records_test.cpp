@@ -39,7 +39,7 @@ TEST_F(Records, TwoCallsAndTheComputationBetweenThem) {
     EXPECT_EQ(receive->count, 1u);
     EXPECT_EQ(receive->ticks, 290u);
 
-    // Reached by the send: from the start of the thread, then from the receive.
+    // Predecessors of the send: the start of the thread, then the receive.
     std::set<std::pair<uint64_t, uint64_t>> intervals;
     for (CellIndex at = send->first_child; at != 0; at = cell_at<Node>(at)->next_sibling) {
         intervals.insert(
@@ -51,7 +51,7 @@ TEST_F(Records, TwoCallsAndTheComputationBetweenThem) {
     EXPECT_EQ(t_thread->record->last_ticks, 3120u);
 }
 
-// Of more kinds of long computations than a thread keeps, those that come late are counted.
+// Beyond the limit of intervals with long computations, further ones are counted.
 TEST_F(Records, LongComputationsWithoutRoomAreCounted) {
     t_thread->last = 1;
     g_process.header->ticks_per_second = 1'000'000'000;
@@ -71,7 +71,7 @@ TEST_F(Records, LongComputationsWithoutRoomAreCounted) {
     };
     note(1, kMostStalls + 1);
     EXPECT_EQ(t_thread->record->stalls_dropped, 0u);
-    note(kMostStalls - 1, kMostStalls + 4);  // two that are known, three that are not
+    note(kMostStalls - 1, kMostStalls + 4);  // two known and three new intervals
     note(kMostStalls + 1, kMostStalls + 3);
     EXPECT_EQ(t_thread->record->stalls_dropped, 5u);
     EXPECT_EQ(kept(), kMostStalls + 2);
@@ -80,7 +80,7 @@ TEST_F(Records, LongComputationsWithoutRoomAreCounted) {
     EXPECT_EQ(kept(), 0u);
 }
 
-TEST_F(Records, SlowWorkIsIntrusionAndNoComputation) {
+TEST_F(Records, SlowWorkIsOverheadAndNoComputation) {
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) forget();
         Call call;
@@ -148,8 +148,8 @@ TEST_F(Records, CountersOf32BitsStayFull) {
     EXPECT_EQ(counter, kCounterFull);
 }
 
-// Handles that lie as far apart as MPI's objects do get places of their own.
-TEST(Places, SpreadStrides) {
+// Handles at the distances of MPI's objects get different slots.
+TEST(HashSlots, SpreadStrides) {
     for (const uint64_t stride : {64u, 512u, 1024u, 4096u, 16384u, 65536u}) {
         std::set<uint32_t> places;
         for (uint64_t i = 0; i < 64; ++i) places.insert(place_in(8, 0x7f0012340000 + i * stride));
@@ -172,7 +172,7 @@ TEST(SizeBuckets, ArePowersOfTwo) {
     EXPECT_EQ(size_bucket(UINT64_MAX), 46);
 }
 
-TEST_F(Records, CallInsideACallOnlyPasses) {
+TEST_F(Records, CallInsideACallIsPassedOn) {
     Call outer;
     ASSERT_TRUE(begin(&outer, MpiCall::kSend, 16));
     // The inner wrapper's frame lies deeper in the stack than the outer Call.
@@ -192,7 +192,7 @@ TEST_F(Records, CallAfterALongjmpOutOfACallIsRecorded) {
     alignas(16) char old_frame[sizeof(Call)] = {};
     auto* left = reinterpret_cast<Call*>(old_frame);
     ASSERT_TRUE(begin(left, MpiCall::kSend, 16));
-    // Left without return: the stack below was used again since.
+    // Left without a return: the stack below was reused since.
     memset(old_frame, 0x5a, sizeof(old_frame));
     Call call;
     ASSERT_TRUE(begin(&call, MpiCall::kRecv, 32));
@@ -218,7 +218,7 @@ TEST_F(Records, ForgetsEverythingOnReset) {
     EXPECT_EQ(cell_at<TrafficPeerRecord>(cell_at<CommPart>(send->part)->first_peer)->count, 1u);
 }
 
-TEST_F(Records, PausedTimeIsNeitherComputationNorIntrusion) {
+TEST_F(Records, PausedTimeIsNeitherComputationNorOverhead) {
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) forget();
         Call call;
@@ -243,7 +243,7 @@ TEST_F(Records, PausedTimeIsNeitherComputationNorIntrusion) {
     EXPECT_EQ(node_at(32), nullptr);
 }
 
-// What of an I/O statement lies in another thread's pause is paused, as computation is.
+// The part of an I/O statement inside another thread's pause is paused time, as for computation.
 TEST_F(Records, AnIoStatementUnderWayDoesNotCountInAPause) {
     const Frame frame{0, reinterpret_cast<uint64_t>(&kCode[0]) + 48};
     IoStatement statement{};
@@ -268,8 +268,8 @@ TEST_F(Records, AnIoStatementUnderWayDoesNotCountInAPause) {
     EXPECT_GE(node->ticks - before + g_process.io.inner, 1'000'000u);
 }
 
-// Another thread pauses the process from 2 000 to 7 000 while a call of this one is under way. What
-// of the pause comes after the call is paused.
+// Another thread pauses the process from 2 000 to 7 000 during a call of this one. The part of the
+// pause after the call is paused time.
 TEST_F(Records, ACallUnderWayCountsToItsEndInAPause) {
     for (const uint64_t until : {1'500, 2'000, 4'000, 7'000, 8'000}) {
         for (int pass = 0; pass < 2; ++pass) {
@@ -296,9 +296,9 @@ TEST_F(Records, ACallUnderWayCountsToItsEndInAPause) {
     }
 }
 
-// One MiB holds some thousand call sites at most: beyond, calls fold or are dropped, each is
+// One MiB holds at most some thousand call sites: beyond, calls collapse or are dropped, each is
 // counted, and nothing is written outside the file.
-TEST_F(Records, AFullFileFoldsAndCounts) {
+TEST_F(Records, AFullFileCollapsesPathsAndCounts) {
     constexpr int kSites = 4000;
     int recorded = 0;
     for (int i = 0; i < kSites; ++i) {

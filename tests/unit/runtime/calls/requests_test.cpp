@@ -1,4 +1,4 @@
-// The table of requests: found by their handles until they are dropped, by all threads.
+// The table of requests: all threads find requests by their handles until they are dropped.
 #include "runtime/calls/records.h"
 
 #include <gtest/gtest.h>
@@ -72,12 +72,12 @@ long resident_pages() {
     return resident;
 }
 
-// Whatever lies between two handles; and those that come back take no more memory.
+// For any distance of handles; reused handles take no more memory.
 TEST_P(Requests, OfEveryStrideAreFoundInTheSameMemory) {
     long own_pages = 64;
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
-    own_pages = 1'000'000;  // its shadow of the same memory comes bit by bit
+    own_pages = 1'000'000;  // shadow memory grows step by step
 #endif
 #endif
     constexpr uintptr_t kMany = 20'000;
@@ -100,8 +100,8 @@ TEST_P(Requests, OfEveryStrideAreFoundInTheSameMemory) {
     }
 }
 
-// Another request in the same 64 bytes would be another MPI's: it is not followed, and not
-// mistaken.
+// Another request in the same 64 bytes belongs to another MPI library: it is neither followed nor
+// confused.
 TEST_P(Requests, TooCloseTogetherTheSecondIsLeftOut) {
     constexpr uintptr_t kFirst = 0x12340040;
     ASSERT_TRUE(add_request(kFirst, with_bytes(1, kSendRequest)));
@@ -115,8 +115,8 @@ TEST_P(Requests, TooCloseTogetherTheSecondIsLeftOut) {
     forget_request(kFirst + 8);
 }
 
-// Their tables grow, page by page, at dwell's own cost.
-TEST_F(Records, WhatManyRequestsTakeIsIntrusion) {
+// The growth of the tables counts as overhead.
+TEST_F(Records, CostOfManyRequestsIsOverhead) {
     const uint64_t before = t_thread->slow_overhead;
     constexpr uintptr_t kBase = uintptr_t{0x7e00} << 32;
     for (uintptr_t i = 0; i < 10'000; ++i) {
@@ -132,7 +132,7 @@ TEST_F(Records, WhatManyRequestsTakeIsIntrusion) {
     for (uintptr_t i = 0; i < 10'000; ++i) forget_request(kBase + i * 704);
 }
 
-// MPI may reuse a handle before the thread that completed it gets to drop it: the new one stays.
+// MPI may reuse a handle before the thread that completed it drops it: the new request stays.
 TEST_P(Requests, DroppingLateLeavesTheNextOne) {
     ASSERT_TRUE(add_request(8192, with_bytes(1, kSendRequest)));
     const FoundRequest completed = find_request(8192);

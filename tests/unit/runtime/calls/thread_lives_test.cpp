@@ -1,4 +1,4 @@
-// What the records tell of threads: how long each lived, its name, and who uses its record next.
+// Records of threads: their time spans, their names, and the reuse of their records.
 #include "runtime/calls/records.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST_F(Records, EndedThreadsLeaveTheirRecordToTheNext) {
             }
         }).join();
     }
-    EXPECT_EQ(g_process.thread_count.load(), 2u);  // this one, and all the others in turn
+    EXPECT_EQ(g_process.thread_count.load(), 2u);  // this one, and one for all others in succession
     uint64_t calls = 0;
     uint64_t served = 0;
     for (CellIndex at = g_process.header->first_thread; at != 0;
@@ -45,8 +45,8 @@ TEST_F(Records, EndedThreadsLeaveTheirRecordToTheNext) {
     g_process.free_threads = nullptr;
 }
 
-// A thread is observed from when it is seen first, and making its record is slow work: all of its
-// time is in a call, an interval or intrusion. The second thread gets the first one's record.
+// A thread is observed from its first call, and making its record is slow work: all of its time is
+// in a call, an interval or overhead. The second thread reuses the first one's record.
 TEST_F(Records, AttachingIsTheFirstSlowWorkOfAThread) {
     live_.ticket = 1;
     uint64_t computed_before = 0;
@@ -86,9 +86,9 @@ TEST_F(Records, AttachingIsTheFirstSlowWorkOfAThread) {
     g_process.free_threads = nullptr;
 }
 
-// Its life ends with the thread, or where recording was paused before, and no pause is part of it.
-// One that calls nothing has none.
-TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
+// A span ends with the thread, or earlier at a pause, and contains no pause. A thread without calls
+// has no span.
+TEST_F(Records, SpansOfThreadsThatCallAreCounted) {
     uint64_t lived = 0;
     for (const char how : {'c', 'n', 'p', 'o'}) {
         uint64_t from = 0;
@@ -105,7 +105,7 @@ TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
             leave(&call);
             from = record->life_start;
             EXPECT_NE(from, 0u);
-            if (how == 'o') {  // a pause came and went, of which the thread has seen nothing
+            if (how == 'o') {  // a pause that the thread has not noticed
                 live_.paused_ticks += 800'000;
                 live_.resumed_ticks = now_ticks() + 800'000;
                 live_.epoch += 1;
@@ -133,7 +133,7 @@ TEST_F(Records, LivesOfThreadsThatCallAreCounted) {
         }
         lived = record->span_ticks;
     }
-    EXPECT_EQ(t_thread->record->span_ticks, 0u);  // the first one has the process's time
+    EXPECT_EQ(t_thread->record->span_ticks, 0u);  // the first thread's span is that of the process
     g_process.free_threads = nullptr;
 }
 
@@ -147,7 +147,7 @@ TEST_F(Records, ThreadsHaveTheNameThatTheyEndWith) {
     g_process.free_threads = nullptr;
 }
 
-TEST_F(Records, ThoseThatRunOnHaveTheNameOfTheProcessEnd) {
+TEST_F(Records, RunningThreadsKeepTheirNameAtTheProcessEnd) {
     std::atomic<int> step{0};
     std::thread other([&step] {
         attach_thread();
@@ -165,7 +165,7 @@ TEST_F(Records, ThoseThatRunOnHaveTheNameOfTheProcessEnd) {
     g_process.free_threads = nullptr;
 }
 
-TEST_F(Records, ThoseThatRunOnAreLookedAtAtTheEnd) {
+TEST_F(Records, RunningThreadsAreReadAtTheEnd) {
     std::atomic<int> step{0};
     std::thread other([&step] {
         attach_thread();
@@ -196,7 +196,7 @@ TEST_F(Records, ThoseThatRunOnAreLookedAtAtTheEnd) {
     g_process.free_threads = nullptr;
 }
 
-TEST(ThreadNames, WhatTheyHaveInCommon) {
+TEST(ThreadNames, HaveTheCommonBeginning) {
     const auto joined = [](std::initializer_list<const char*> names) {
         char kept[kThreadNameBytes] = {};
         strncpy(kept, *names.begin(), sizeof(kept) - 1);

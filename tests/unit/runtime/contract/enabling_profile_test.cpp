@@ -1,5 +1,5 @@
-// The enabling profile: what each kind of line selects (docs/enabling-profile.md), and what is said
-// of lines that are none.
+// The enabling profile: sites selected by each kind of line (docs/enabling-profile.md), and errors
+// in invalid lines.
 #include "runtime/contract/enabling_profile.h"
 
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ TEST_F(EnablingProfileTest, PatternsOfNames) {
     EXPECT_FALSE(matches("name=RELAX", procedure("relax")));
 }
 
-TEST_F(EnablingProfileTest, CompilersNamesOfCopiesAndOfFortran) {
+TEST_F(EnablingProfileTest, CompilersNamesOfClonesAndOfFortran) {
     EXPECT_TRUE(matches("name=relax", procedure("relax.part.0")));
     EXPECT_TRUE(matches("name=relax.part.0", procedure("relax.part.0")));
     EXPECT_TRUE(matches("name=relax", procedure("relax_")));

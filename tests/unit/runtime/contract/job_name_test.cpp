@@ -1,4 +1,4 @@
-// What launchers say in the environment: the rank, and how many there are.
+// Launchers' environment variables: rank and number of ranks.
 #include "runtime/contract/job_name.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class LauncherVariables : public testing::Test {
 };
 
 TEST_F(LauncherVariables, ThereAreNoneWithoutALauncher) {
-    setenv("SLURM_NTASKS", "8", 1);  // of an allocation, in which nothing was launched
+    setenv("SLURM_NTASKS", "8", 1);  // of an allocation without a launched step
     EXPECT_EQ(launcher_rank(), -1);
     EXPECT_EQ(launcher_size(launcher_rank()), 1);
 }
@@ -42,8 +42,8 @@ TEST_F(LauncherVariables, ARankIsAlwaysOneOfThem) {
     EXPECT_EQ(launcher_size(3), 6);
 }
 
-// sbatch(1): the script has the variables of a task, which it is not; slurm.h: 0xfffffffb is the
-// number of its step, 0xfffffffa that of an interactive one.
+// sbatch(1): the script has a task's variables but is no task; slurm.h: 0xfffffffb is its step
+// number, 0xfffffffa that of an interactive one.
 TEST_F(LauncherVariables, ABatchScriptIsNoRank) {
     setenv("SLURM_JOB_ID", "4711", 1);
     setenv("SLURM_PROCID", "0", 1);

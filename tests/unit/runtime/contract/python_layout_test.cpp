@@ -1,3 +1,4 @@
+// Line tables, texts and file names of CPython, decoded as in the interpreter.
 #include "runtime/contract/python_layout.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +47,7 @@ TEST(PythonLine, EveryKindOfEntry) {
     EXPECT_EQ(line_at(table, 26), 176);
 }
 
-// Before the first instruction, behind the last, in no table and in one that was cut.
+// Before the first instruction, behind the last, in an empty table and in a truncated one.
 TEST(PythonLine, Outside) {
     const std::vector<uint8_t> table = {head(11, 1), 1, 2};
     EXPECT_EQ(line_at(table, -2), 101);

@@ -1,4 +1,4 @@
-// What processes leave for `dwell run`.
+// Messages of processes for `dwell run`.
 #include "runtime/contract/status_page.h"
 
 #include <gtest/gtest.h>

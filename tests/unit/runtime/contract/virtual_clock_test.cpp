@@ -1,6 +1,5 @@
-// The rules of the virtual clock against scenarios worked out by hand (DESIGN 4), and exchanges
-// that are simulated with and without intrusion: the virtual clock must tell the latter from the
-// former.
+// The rules of the virtual clock, on scenarios computed by hand (DESIGN 4) and on simulated
+// exchanges with and without intrusion: from the former the virtual clock must compute the latter.
 #include "runtime/contract/virtual_clock.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +61,7 @@ TEST(MessageRule, IntrusionOfTheSenderMayHideThatTheMessageWouldHaveBeenThere) {
 }
 
 TEST(MessageRule, ACallNeverEndsLaterThanItDid) {
-    // Travel and found are assumptions: the call took less.
+    // Transfer time and cost of a match are assumptions: the call took less.
     EXPECT_EQ(message_ending({100, 100}, 104, {20, 20}, 50, 10).virt, 104u);
     EXPECT_EQ(message_ending({100, 100}, 230, {200, 200}, 50, 10).virt, 230u);
     EXPECT_EQ(message_ending({100, 90}, 230, {200, 190}, 50, 10).virt, 220u);
@@ -83,7 +82,7 @@ TEST(LeastTransfer, OneThatSeemedTooFastIsForgotten) {
     for (int i = 0; i < 1000; ++i) least = least_transfer(least, 1000);
     EXPECT_GE(least, 900u);
     EXPECT_LE(least, 1000u);
-    least = least_transfer(900, 1'000'000'000'000);  // it lost its processor meanwhile
+    least = least_transfer(900, 1'000'000'000'000);  // the processor was lost meanwhile
     EXPECT_LE(least, 920u);
 }
 
@@ -141,8 +140,8 @@ TEST(CollectiveRule, NeverBackwardsAndNeverLaterThanReal) {
     }
 }
 
-// A rank of a simulated program: it computes, loses time to being observed, sends and receives. Its
-// real clock shows what happens, its virtual clock what dwell makes of it.
+// A rank of a simulated program: it computes, loses time to the observation, sends and receives.
+// The real clock shows what happens, the virtual clock what dwell computes from it.
 struct Simulated {
     uint64_t real = 1000;
     uint64_t virt = 1000;
@@ -151,7 +150,8 @@ struct Simulated {
     void compute(uint64_t ticks) { real += ticks, virt += ticks; }
     void lose(uint64_t ticks) { real += ticks; }
     DualTime now() const { return {real, virt}; }
-    // A message sent at `sent`, that takes `travel` at least and `found` to take when it is there.
+    // A message sent at `sent` with at least `transfer_time`; matching a waiting message takes
+    // `found`.
     void receive(const DualTime& sent, uint64_t transfer_time, uint64_t found) {
         const DualTime entered = now();
         real = later(real + found, sent.real + transfer_time);
@@ -166,7 +166,7 @@ struct Simulated {
 constexpr uint64_t kTransfer = 250;
 constexpr uint64_t kFound = 40;
 
-// Two ranks that answer each other; each call costs its rank `cost`. The time of the run on the
+// Two ranks that answer each other; each call costs its rank `cost`. Returns the run time on the
 // clock of rank 0.
 Simulated ping_pong(int rounds, uint64_t work, uint64_t cost0, uint64_t cost1) {
     Simulated ranks[2];
@@ -184,7 +184,8 @@ Simulated ping_pong(int rounds, uint64_t work, uint64_t cost0, uint64_t cost1) {
     return ranks[0];
 }
 
-// DESIGN 4: taking only the time after both are there as transfer gave 0.52 of the truth here.
+// DESIGN 4: with only the time after both ranks entered as transfer, the result was 0.52 of the
+// truth here.
 TEST(Simulation, APingPongComesOutRightWhateverIsInjected) {
     const Simulated truth = ping_pong(1000, 0, 0, 0);
     EXPECT_EQ(truth.real - 1000, 1000u * 2 * kTransfer);
@@ -213,7 +214,7 @@ TEST(Simulation, AlsoWithWorkBetween) {
     }
 }
 
-// A chain: each rank computes its own time, waits for the one before it and tells the next one.
+// A chain: each rank computes, waits for the previous rank and sends to the next one.
 std::vector<Simulated> chain(const std::vector<uint64_t>& work, const std::vector<uint64_t>& cost,
                              int rounds) {
     std::vector<Simulated> ranks(work.size());
@@ -247,7 +248,7 @@ TEST(Simulation, ChainsOfRanksCarryNoIntrusionOn) {
     }
 }
 
-// All meet in a barrier each round; the transfer is 70.
+// A barrier of all ranks in each round; the transfer takes 70.
 std::vector<Simulated> barriers(const std::vector<uint64_t>& work,
                                 const std::vector<uint64_t>& cost, int rounds) {
     std::vector<Simulated> ranks(work.size());

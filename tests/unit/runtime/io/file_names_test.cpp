@@ -1,4 +1,4 @@
-// Names of files: each once, any number of them, and what has no room is counted.
+// Names of files: stored once each, any number of them, and counted when there is no room.
 #include "runtime/io/file_names.h"
 
 #include <atomic>
@@ -76,7 +76,7 @@ TEST_F(FileNames, NoneIsLostBesideOtherTexts) {
     EXPECT_EQ(linked() - before, 2 * kEach);
 }
 
-TEST_F(FileNames, WhatHasNoRoomIsCounted) {
+TEST_F(FileNames, NamesWithoutRoomAreCounted) {
     const CellIndex known = cell_of("/known");
     g_process.header->flags |= kFileFull;
     EXPECT_EQ(cell_of("/no room"), 0u);

@@ -1,4 +1,4 @@
-// Events of the kernel, counted without PAPI: against the pages that the test touches itself.
+// Kernel events counted without PAPI, compared with pages that the test touches itself.
 #include "runtime/measure/kernel_counters.h"
 
 #include <fcntl.h>
@@ -84,7 +84,7 @@ TEST_F(KernelCounters, CountWhatTheThreadDoes) {
     ASSERT_TRUE(source_.read(set, after));
     other.join();
     EXPECT_GE(after[0] - before[0], kPages);
-    // Sanitizers touch memory of their own for it.
+    // Sanitizers touch further memory.
     if (!DWELL_TEST_SANITIZED) {
         EXPECT_LE(after[0] - before[0], kPages + kSlack);
     }
@@ -92,7 +92,7 @@ TEST_F(KernelCounters, CountWhatTheThreadDoes) {
     source_.close(set);
 }
 
-// The processor time of the thread itself is the measure.
+// Compared with the thread's processor time.
 TEST_F(KernelCounters, AllCountFromTheBeginning) {
     const auto processor_ns = [] {
         timespec time{};
@@ -116,7 +116,7 @@ TEST_F(KernelCounters, AllCountFromTheBeginning) {
 TEST_F(KernelCounters, FilesOfTheProgramInTheirPlaceAreLeftAlone) {
     const int number = dup(STDERR_FILENO);
     ASSERT_GE(number, 0);
-    close(number);  // what is opened next has it
+    close(number);  // the next opened file gets the number
     void* set = source_.open();
     ASSERT_NE(set, nullptr);
     int ends[2];
@@ -132,8 +132,8 @@ TEST_F(KernelCounters, FilesOfTheProgramInTheirPlaceAreLeftAlone) {
     for (const int end : {number, ends[0], ends[1]}) close(end);
 }
 
-// A thousand readings of dwell's own, one of them in what is its own work anyway, and the program's
-// ten of a file.
+// A thousand readings of dwell, one of them inside its own work, and ten reads of a file by the
+// program.
 TEST_F(KernelCounters, ReadingThemIsNotTheProgramsInput) {
     FileHeader header{};
     FileHeader* const before = std::exchange(g_process.header, &header);
@@ -159,7 +159,7 @@ TEST_F(KernelCounters, ReadingThemIsNotTheProgramsInput) {
     EXPECT_EQ(header.usage.read_bytes, 1000u);
 }
 
-// Of 40 descriptors 16 stay free, of 400 a hundred: the set that would take more is not opened.
+// Of 40 descriptors 16 stay free, of 400 a hundred: a set that would need more is not opened.
 TEST_F(KernelCounters, LeaveDescriptorsToTheProgram) {
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -204,7 +204,7 @@ TEST_F(KernelCounters, AreFoundByTheirIds) {
         EXPECT_GT(counter.id, before);
         EXPECT_TRUE(is_still_there(counter));
     }
-    // Another counter under its number is not it.
+    // Another counter under the same number is not mistaken for it.
     const CounterFile first = found[0];
     ASSERT_EQ(dup2(found[1].descriptor, first.descriptor), first.descriptor);
     EXPECT_FALSE(is_still_there(first));

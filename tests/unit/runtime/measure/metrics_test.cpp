@@ -1,5 +1,5 @@
-// Counts at blocks and calls, from a source that counts what the tests say: every number is
-// arithmetic. A reading itself counts kReading, which is to be taken out.
+// Counts at blocks and calls, from a source controlled by the tests: every number is arithmetic. A
+// reading itself counts kReading, which must be subtracted.
 #include "runtime/measure/metrics.h"
 
 #include <errno.h>
@@ -54,14 +54,14 @@ class Metrics : public ObservedProcess {
         set_ = g_opened % kSets;
         use_counters(t_thread, &kSource, "A\nB");
         ASSERT_TRUE(metrics_on());
-        g_process.metric_least_ticks = 0;  // all is long enough
+        g_process.metric_least_ticks = 0;  // all nodes are long enough
         before_ = sum();
     }
     void TearDown() override {
         end_metrics(t_thread);
         forget_counters();
         stop_sampling(t_thread);
-        g_page.ticket += 1;  // what the thread remembers was for metrics
+        g_page.ticket += 1;  // cached children were for metrics
         EXPECT_EQ(t_thread->record->probe_depth, 0u);
     }
 
@@ -81,7 +81,7 @@ class Metrics : public ObservedProcess {
         }
         return MetricPart{};
     }
-    // Of all nodes with that name, wherever they are.
+    // Sum over all nodes with that name.
     static MetricPart counts(const BlockName* name) {
         MetricPart all{};
         for (CellIndex at = t_thread->record->first_metric; at != 0;) {
@@ -119,7 +119,7 @@ class Metrics : public ObservedProcess {
         leave(call);
     }
 
-    alignas(4096) static constexpr char kCode[4096] = {};  // stands for the program's text
+    alignas(4096) static constexpr char kCode[4096] = {};  // stands for the program's code
     Frame frame_{};
     int set_ = 0;
     uint64_t before_ = 0;
@@ -144,7 +144,7 @@ TEST_F(Metrics, EachCountIsInOneNode) {
     EXPECT_EQ(sum_since(), 3u * 14);
 }
 
-TEST_F(Metrics, WhatIsTooShortCountsForWhatIsAround) {
+TEST_F(Metrics, ShortNodesCountForTheNodeAround) {
     BlockName* around = block("around");
     BlockName* brief = block("brief");
     g_process.metric_least_ticks = uint64_t{1} << 40;
@@ -158,7 +158,7 @@ TEST_F(Metrics, WhatIsTooShortCountsForWhatIsAround) {
     EXPECT_EQ(counts(brief).entries, kFirstReads);
     EXPECT_EQ(counts(brief).values[0], kFirstReads);
     EXPECT_EQ(counts(around).values[0], 10 - kFirstReads);
-    // It has come to last long enough: the next entry is read.
+    // It now lasts long enough: the next entry is read.
     g_process.metric_least_ticks = 1;
     begin_block(around);
     begin_block(brief);
@@ -169,8 +169,8 @@ TEST_F(Metrics, WhatIsTooShortCountsForWhatIsAround) {
     EXPECT_EQ(counts(brief).values[0], kFirstReads + 20);
 }
 
-// So many nodes that four readings of each would be more than 1 % of the time: what is not read
-// counts for what is around.
+// So many nodes that four readings of each would exceed 1 % of the time: skipped counts belong to
+// the node around.
 TEST_F(Metrics, FirstReadingsAreBounded) {
     constexpr uint64_t kMore = 100;
     g_process.metric_least_ticks = uint64_t{1} << 40;
@@ -200,8 +200,8 @@ TEST_F(Metrics, FirstReadingsAreBounded) {
     EXPECT_EQ(left_out(), 0u);
 }
 
-// Blocks in each other that all last long enough: each pair of readings takes a hundredth of what a
-// node lasts at least, so there may be no more of them than such times.
+// Nested blocks that all last long enough: a pair of readings takes a hundredth of a node's least
+// duration, so there may be at most one pair in each such time.
 TEST_F(Metrics, NodesInEachOtherShareTheLimit) {
     constexpr uint64_t kDepth = 10;
     constexpr uint64_t kRounds = 1000;
@@ -248,7 +248,7 @@ TEST_F(Metrics, ManyNodesAreFound) {
     EXPECT_EQ(sum_since(), 2 * kNames * (kNames * (kNames - 1) / 2));
 }
 
-TEST_F(Metrics, ReadingIsIntrusion) {
+TEST_F(Metrics, ReadingIsOverhead) {
     BlockName* name = block("intrusion");
     const uint64_t before = t_thread->slow_overhead;
     begin_block(name);
@@ -272,14 +272,14 @@ TEST_F(Metrics, RecursionCountsOnce) {
     EXPECT_EQ(sum_since(), 111u);
 }
 
-TEST_F(Metrics, WhatIsLeftOutOfOrderLosesNothing) {
+TEST_F(Metrics, LeavingOutOfOrderLosesNothing) {
     BlockName* outer = block("first out");
     BlockName* inner = block("last out");
     begin_block(outer);
     count(1);
     begin_block(inner);
     count(10);
-    end_block(outer);  // the inner one goes on in what lies around
+    end_block(outer);  // the inner one continues in the node around
     count(100);
     end_block(inner);
     EXPECT_EQ(counts(outer).values[0], 1u);
@@ -357,18 +357,18 @@ TEST_F(Metrics, NothingInAPause) {
     EXPECT_EQ(counts(name).entries, 1u);
 }
 
-TEST_F(Metrics, OfOtherThreadsAPauseIsFoundOut) {
+TEST_F(Metrics, APauseByAnotherThreadIsNoticed) {
     BlockName* name = block("paused by another");
     begin_block(name);
     count(1);
-    g_page.paused_ticks += 1000;  // nobody told this thread
+    g_page.paused_ticks += 1000;  // not noticed by this thread yet
     count(10);
     end_block(name);
-    EXPECT_EQ(counts(name).values[0], 0u);  // what of it was in the pause is not known
+    EXPECT_EQ(counts(name).values[0], 0u);  // the part in the pause is unknown
     EXPECT_EQ(counts(name).entries, 1u);
 }
 
-TEST_F(Metrics, ForgottenAtAReset) {
+TEST_F(Metrics, ClearedAtAReset) {
     BlockName* name = block("reset");
     begin_block(name);
     count(1);
@@ -415,7 +415,7 @@ TEST_F(Metrics, ASourceThatFailsIsNotAskedAgain) {
     EXPECT_EQ(counts(name).values[0], 0u);
     const Node* node = cell_at<Node>(cell_at<Node>(t_thread->record->root)->first_child);
     EXPECT_NE(node, nullptr);  // times go on
-    // It is told, once, and what is left of it is closed at the end.
+    // It is reported once, and the rest of the set is closed at the end.
     EXPECT_EQ(g_process.header->metrics_lost, lost + 1);
     EXPECT_NE(g_process.header->metrics_lost_ticks, 0u);
     EXPECT_EQ(g_closed, closed);
@@ -423,7 +423,7 @@ TEST_F(Metrics, ASourceThatFailsIsNotAskedAgain) {
     EXPECT_EQ(g_closed, closed + 1);
 }
 
-TEST_F(Metrics, ThreadsThatWouldTakeTheLastDescriptorsAreTold) {
+TEST_F(Metrics, ThreadsWithoutDescriptorsAreCounted) {
     FileHeader* header = g_process.header;
     const uint32_t unwatched = header->metrics_unwatched;
     for (const int error : {EMFILE, ENOMEM}) {

@@ -1,4 +1,4 @@
-// The runtime that there is room for without memory (runtime/openmp/gomp.h).
+// The static runtime for processes without memory (runtime/openmp/gomp.h).
 #include <gtest/gtest.h>
 
 #include "runtime/openmp/gomp.h"

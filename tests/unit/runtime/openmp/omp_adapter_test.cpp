@@ -1,12 +1,12 @@
-// Regions, barriers, tasks and locks of OpenMP as a runtime would report them, by threads of the
-// test. Counts and places are arithmetic; of times what must hold on any machine.
+// OpenMP regions, barriers, tasks and locks as reported by a runtime, on threads of the test.
+// Counts and places are arithmetic; times are compared with bounds that hold on any machine.
 #include "tests/unit/runtime/openmp/openmp_process.h"
 
 namespace dwell {
 
 namespace {
 
-TEST_F(OpenMp, RegionHangsInBothTrees) {
+TEST_F(OpenMp, RegionIsInBothTrees) {
     Worker second;
     for (int i = 0; i < 3; ++i) region(second, place(1), nothing, nothing);
     leave(second);
@@ -24,11 +24,11 @@ TEST_F(OpenMp, RegionHangsInBothTrees) {
     EXPECT_EQ(child(own, OmpConstruct::kImplicitBarrier, place(1))->count, 3u);
 }
 
-// That a thread's first event attaches it is slow work, and is so once.
-TEST_F(OpenMp, AttachingIsBookedOnce) {
+// Attaching by a thread's first event is slow work, counted once.
+TEST_F(OpenMp, AttachingIsRecordedOnce) {
     std::thread([] {
         const uint64_t before = now_ticks();
-        omp_lock_wanted(OmpConstruct::kLock, place(1));
+        omp_lock_requested(OmpConstruct::kLock, place(1));
         const uint64_t after = now_ticks();
         ASSERT_NE(t_thread, nullptr);
         EXPECT_GE(t_thread->last_ticks, before);
@@ -52,7 +52,7 @@ TEST_F(OpenMp, OtherThreadHasWhatLiesAroundTheRegion) {
     const Node* inside = child(around, OmpConstruct::kParallel, place(2));
     ASSERT_NE(inside, nullptr);
     EXPECT_EQ(around->count, 0u);
-    EXPECT_EQ(around->ticks, inside->ticks);  // no parent is shorter than what it holds
+    EXPECT_EQ(around->ticks, inside->ticks);  // no parent is shorter than its children
     EXPECT_GE(inside->ticks, kLong * 9 / 10);
 }
 
@@ -60,7 +60,7 @@ TEST_F(OpenMp, WaitsUntilTheLastOneComesAndIsIdleThen) {
     Worker second;
     region(
         second, place(3), [] { spin(2 * kLong); }, nothing);
-    spin(4 * kLong);  // the second one's end of the barrier is told late
+    spin(4 * kLong);  // the second thread's end of the barrier is reported late
     region(second, place(3), nothing, nothing);
     leave(second);
     const Thread* thread = thread_of(second);
@@ -74,11 +74,11 @@ TEST_F(OpenMp, WaitsUntilTheLastOneComesAndIsIdleThen) {
     EXPECT_GE(idle->ticks, 3 * kLong);
     EXPECT_EQ(part(idle).wait_ticks, idle->ticks);
     EXPECT_GE(other->ticks, barrier->ticks);
-    // Of four in which nothing was to be done none is in the region.
+    // Four long spans were idle, and none of them belongs to the region.
     EXPECT_LT(other->max_ticks, idle->max_ticks + 2 * kLong);
 }
 
-TEST_F(OpenMp, TakesOverTheIntrusionOfTheThreadItWaitsFor) {
+TEST_F(OpenMp, TakesOverTheOverheadOfTheThreadItWaitsFor) {
     Worker second;
     OmpTeam* const team = omp_fork(place(4), nullptr);
     omp_implicit_begin(team, 0, 2);
@@ -91,7 +91,7 @@ TEST_F(OpenMp, TakesOverTheIntrusionOfTheThreadItWaitsFor) {
         const uint64_t start = now_ticks();
         spin(kLong);
         lost = now_ticks() - start;
-        t_thread->slow_overhead += lost;  // as slow work of its own
+        t_thread->slow_overhead += lost;  // as its own slow work
         omp_barrier_begin(OmpConstruct::kImplicitBarrier, 0, true);
     });
     const uint64_t all = now_ticks() - came;
@@ -105,7 +105,7 @@ TEST_F(OpenMp, TakesOverTheIntrusionOfTheThreadItWaitsFor) {
     leave(second);
 }
 
-TEST_F(OpenMp, LosesIntrusionThatHidInWaiting) {
+TEST_F(OpenMp, DropsOverheadHiddenInWaiting) {
     Worker second;
     const uint64_t before = t_thread->slow_overhead;
     OmpTeam* const team = omp_fork(place(5), nullptr);
@@ -149,14 +149,14 @@ TEST_F(OpenMp, TeamsAreUsedAgain) {
     leave(second);
 }
 
-TEST_F(OpenMp, EndsThatAreNeverToldAreMadeUpFor) {
+TEST_F(OpenMp, UnreportedEndsAreRecordedLater) {
     Worker second;
     for (int i = 0; i < 100; ++i) {
         OmpTeam* const team = omp_fork_code(place(19), nullptr);
         ASSERT_NE(team, nullptr);
         omp_implicit_begin(team, 0, 2);
         second([team] {
-            omp_make_up();
+            omp_record_pending_ends();
             omp_implicit_begin(team, 1, 0);
             omp_leave_region();
         });
@@ -167,9 +167,9 @@ TEST_F(OpenMp, EndsThatAreNeverToldAreMadeUpFor) {
     }
     second([] {
         EXPECT_EQ(t_thread->omp.depth, 1u);
-        omp_make_up();
+        omp_record_pending_ends();
         EXPECT_EQ(t_thread->omp.depth, 0u);
-        omp_make_up();  // there is nothing left
+        omp_record_pending_ends();  // nothing is left to record
         omp_thread_end();
     });
     const Node* theirs = child(root(thread_of(second)), OmpConstruct::kParallel, place(19));
@@ -190,7 +190,7 @@ TEST_F(OpenMp, BarrierThatWasNoneLeavesNoTrace) {
         second, place(20),
         [&pass] {
             omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(21), false);
-            omp_barrier_taken_back();
+            omp_barrier_withdrawn();
             EXPECT_EQ(t_thread->omp.levels[0].passed, 0u);
             pass(place(21));
         },
@@ -203,7 +203,7 @@ TEST_F(OpenMp, BarrierThatWasNoneLeavesNoTrace) {
     EXPECT_EQ(barrier->count, 1u);
 }
 
-TEST_F(OpenMp, EndOfTheObservationClosesWhoWaits) {
+TEST_F(OpenMp, EndOfTheObservationClosesWaitingThreads) {
     Worker second;
     region(second, place(8), nothing, nothing);
     const Thread* thread = thread_of(second);
@@ -215,18 +215,18 @@ TEST_F(OpenMp, EndOfTheObservationClosesWhoWaits) {
     ASSERT_NE(idle, nullptr);
     EXPECT_GE(idle->ticks, kLong * 9 / 10);
     const uint64_t ticks = idle->ticks;
-    leave(second);  // told after the end: nothing happens any more
+    leave(second);  // reported after the end: no effect
     EXPECT_EQ(idle->ticks, ticks);
 }
 
-TEST_F(OpenMp, IdleEndsAtTheVirtualTimeOfWhoEndsTheObservation) {
+TEST_F(OpenMp, IdleEndsAtTheVirtualTimeOfTheThreadThatEndsTheObservation) {
     Worker second;
     const uint64_t before = now_ticks();
     region(second, place(9), nothing, nothing);
     const Node* known = child(root(thread_of(second)), OmpConstruct::kIdle, 0);
     const uint64_t earlier_ticks = known != nullptr ? known->ticks : 0;
     spin(2 * kLong);
-    t_thread->slow_overhead += kLong;  // as much of that was work of dwell's
+    t_thread->slow_overhead += kLong;  // as much of that was dwell's own work
     const uint64_t end = now_ticks();
     end_omp(end);
     const Node* idle = child(root(thread_of(second)), OmpConstruct::kIdle, 0);
@@ -236,7 +236,7 @@ TEST_F(OpenMp, IdleEndsAtTheVirtualTimeOfWhoEndsTheObservation) {
     leave(second);
 }
 
-TEST_F(OpenMp, TasksHangUnderTheRegionAndStopWhatTheyInterrupt) {
+TEST_F(OpenMp, TasksAreChildrenOfTheRegionAndStopInterruptedEntries) {
     OmpTeam* const team = omp_fork(place(9), nullptr);
     omp_implicit_begin(team, 0, 1);
     uint64_t implicit = 0;
@@ -305,13 +305,13 @@ TEST_F(OpenMp, RegionLastsAsLongAsTasksInItsLastBarrier) {
 }
 
 TEST_F(OpenMp, LocksNeedNotNest) {
-    omp_lock_wanted(OmpConstruct::kLock, place(13));
-    omp_lock_got(OmpConstruct::kLock);
+    omp_lock_requested(OmpConstruct::kLock, place(13));
+    omp_lock_acquired(OmpConstruct::kLock);
     omp_begin(OmpConstruct::kCritical, place(14));
-    omp_lock_wanted(OmpConstruct::kLock, place(15));
+    omp_lock_requested(OmpConstruct::kLock, place(15));
     spin(kLong);
-    omp_lock_got(OmpConstruct::kLock);
-    omp_got(OmpConstruct::kCritical, true);  // told in another order: nothing to be seen of it
+    omp_lock_acquired(OmpConstruct::kLock);
+    omp_acquired(OmpConstruct::kCritical, true);  // reported in another order: no difference
     omp_end(OmpConstruct::kCritical);
     const Node* critical = child(root(t_thread), OmpConstruct::kCritical, place(14));
     const Node* lock = child(critical, OmpConstruct::kLock, place(15));
@@ -320,17 +320,17 @@ TEST_F(OpenMp, LocksNeedNotNest) {
     EXPECT_EQ(child(root(t_thread), OmpConstruct::kLock, place(13))->count, 1u);
 }
 
-TEST_F(OpenMp, LocksThatAreNotGotLeaveNothing) {
+TEST_F(OpenMp, FailedTriesOfLocksLeaveNoRecord) {
     constexpr OmpConstruct kLock = OmpConstruct::kLock;
     constexpr OmpConstruct kNestLock = OmpConstruct::kNestLock;
     const uint64_t depth = t_thread->record->probe_depth;
-    for (int i = 0; i < 1000; ++i) omp_lock_wanted(kLock, place(70));
+    for (int i = 0; i < 1000; ++i) omp_lock_requested(kLock, place(70));
     spin(kLong);
-    omp_lock_got(kNestLock);  // another one
-    omp_lock_wanted(kNestLock, place(71));
-    omp_lock_wanted(kLock, place(72));
-    omp_lock_got(kLock);
-    omp_lock_got(kLock);  // wanted once
+    omp_lock_acquired(kNestLock);  // another lock
+    omp_lock_requested(kNestLock, place(71));
+    omp_lock_requested(kLock, place(72));
+    omp_lock_acquired(kLock);
+    omp_lock_acquired(kLock);  // requested once
     omp_begin(OmpConstruct::kCritical, place(73));
     omp_end(OmpConstruct::kCritical);
     EXPECT_EQ(t_thread->record->probe_depth, depth);
@@ -344,20 +344,20 @@ TEST_F(OpenMp, LocksThatAreNotGotLeaveNothing) {
     EXPECT_EQ(part(lock).wait_ticks, lock->ticks);
 }
 
-TEST_F(OpenMp, LocksWantedBeforeAPauseCountUntilIt) {
+TEST_F(OpenMp, LocksRequestedBeforeAPauseCountUntilIt) {
     constexpr OmpConstruct kLock = OmpConstruct::kLock;
     const uint64_t begin = now_ticks();
-    omp_lock_wanted(kLock, place(74));
+    omp_lock_requested(kLock, place(74));
     spin(kLong);
     g_page.ticket = 0;
     g_page.paused = 1;
     g_page.pause_start = now_ticks();
     spin(2 * kLong);
-    omp_lock_got(kLock);
-    omp_lock_wanted(kLock, place(75));
+    omp_lock_acquired(kLock);
+    omp_lock_requested(kLock, place(75));
     g_page.paused = 0;
     g_page.ticket = 2;
-    omp_lock_got(kLock);
+    omp_lock_acquired(kLock);
     const Node* const lock = child(root(t_thread), kLock, place(74));
     ASSERT_NE(lock, nullptr);
     EXPECT_GE(lock->ticks, kLong * 9 / 10);
@@ -368,12 +368,12 @@ TEST_F(OpenMp, LocksWantedBeforeAPauseCountUntilIt) {
 TEST_F(OpenMp, LoopsHoldIterationsAndChunks) {
     omp_loop_begin(OmpConstruct::kLoop, place(16), 100);
     omp_end(OmpConstruct::kLoop);
-    g_omp_tells_chunks = true;
+    g_omp_reports_chunks = true;
     omp_loop_begin(OmpConstruct::kDynamicLoop, place(17), 100);
     omp_chunk(3);
     omp_chunk(4);
     omp_end(OmpConstruct::kDynamicLoop);
-    g_omp_tells_chunks = false;
+    g_omp_reports_chunks = false;
     const Node* loop = child(root(t_thread), OmpConstruct::kLoop, place(16));
     EXPECT_EQ(part(loop).iterations, 100u);
     const Node* dynamic = child(root(t_thread), OmpConstruct::kDynamicLoop, place(17));
@@ -381,28 +381,28 @@ TEST_F(OpenMp, LoopsHoldIterationsAndChunks) {
     EXPECT_EQ(part(dynamic).chunks, 2u);
 }
 
-// As where the program's own loop over them was compiled with probes.
-TEST_F(OpenMp, ChunksCountForTheLoopThatWhatIsOpenLiesIn) {
-    g_omp_tells_chunks = true;
+// As where the program's own loop over its chunks was compiled with probes.
+TEST_F(OpenMp, ChunksCountForTheLoopAroundOpenEntries) {
+    g_omp_reports_chunks = true;
     omp_loop_begin(OmpConstruct::kDynamicLoop, place(18), 100);
     omp_chunk(3);
     constexpr uint64_t kSomeRow = 64;
-    push_unbooked(t_thread, kSomeRow, t_thread->on.top->frame);
-    push_unbooked(t_thread, kSomeRow, t_thread->on.top->frame);
+    push_without_node(t_thread, kSomeRow, t_thread->on.top->frame);
+    push_without_node(t_thread, kSomeRow, t_thread->on.top->frame);
     omp_chunk(4);
-    pop_unbooked(t_thread);
-    pop_unbooked(t_thread);
+    pop_without_node(t_thread);
+    pop_without_node(t_thread);
     omp_end(OmpConstruct::kDynamicLoop);
-    push_unbooked(t_thread, kSomeRow, t_thread->on.top->frame);
-    omp_chunk(5);  // of no loop
-    pop_unbooked(t_thread);
-    g_omp_tells_chunks = false;
+    push_without_node(t_thread, kSomeRow, t_thread->on.top->frame);
+    omp_chunk(5);  // outside of a loop
+    pop_without_node(t_thread);
+    g_omp_reports_chunks = false;
     const Node* dynamic = child(root(t_thread), OmpConstruct::kDynamicLoop, place(18));
     EXPECT_EQ(part(dynamic).iterations, 7u);
     EXPECT_EQ(part(dynamic).chunks, 2u);
 }
 
-// What thread `index` of `threads` has of a loop in static chunks.
+// The share of thread `index` of `threads` of a loop in static chunks.
 struct Share {
     uint64_t iterations;
     uint64_t chunks;
@@ -410,7 +410,7 @@ struct Share {
 };
 
 TEST_F(OpenMp, StaticChunksAreDealtOutInTurn) {
-    g_omp_tells_chunks = true;
+    g_omp_reports_chunks = true;
     uint64_t at = place(40);
     const auto share = [&at](uint64_t iterations, uint64_t chunk, uint32_t index,
                              uint32_t threads) -> Share {
@@ -422,7 +422,7 @@ TEST_F(OpenMp, StaticChunksAreDealtOutInTurn) {
         omp_static_chunks(iterations, chunk);
         omp_end(OmpConstruct::kStaticLoop);
         t_thread->omp.levels[0].index = 0;
-        team->size = 1;  // nobody else leaves it
+        team->size = 1;  // no other thread leaves the region
         omp_implicit_end();
         omp_join(team);
         const Node* const region = child(root(t_thread), OmpConstruct::kParallel, place(40));
@@ -448,7 +448,7 @@ TEST_F(OpenMp, StaticChunksAreDealtOutInTurn) {
     EXPECT_EQ(share(2, ~uint64_t{0}, 0, 4), (Share{2, 1}));
     EXPECT_EQ(share(2, ~uint64_t{0}, 1, 4), (Share{0, 0}));
     EXPECT_EQ(share(9, 9, 0, 1), (Share{9, 1}));
-    g_omp_tells_chunks = false;
+    g_omp_reports_chunks = false;
 }
 
 TEST_F(OpenMp, EmptyChunksAreNone) {
@@ -467,7 +467,7 @@ TEST_F(OpenMp, TheInnermostLoopIsEndedAndNothingElse) {
     omp_end(OmpConstruct::kDistribute);
 }
 
-TEST_F(OpenMp, TaskloopsStandWhereTheirGroupBegan) {
+TEST_F(OpenMp, TaskloopsHaveTheAddressOfTheirTaskgroup) {
     EXPECT_EQ(omp_taskloop_address(), 0u);
     omp_begin(OmpConstruct::kTaskgroup, place(63));
     EXPECT_EQ(omp_taskloop_address(), place(63));
@@ -478,7 +478,7 @@ TEST_F(OpenMp, TaskloopsStandWhereTheirGroupBegan) {
 }
 
 TEST_F(OpenMp, BytesMovedAreTheInnermostTargetConstructs) {
-    omp_moved(1, 1);  // of none
+    omp_moved(1, 1);  // outside of a target construct
     omp_begin(OmpConstruct::kTargetEnterData, place(64));
     EXPECT_TRUE(omp_in_target());
     omp_moved(4000, 0);
@@ -495,7 +495,7 @@ TEST_F(OpenMp, EndsOfWhatWasNotBegunAreIgnored) {
     omp_end(OmpConstruct::kLoop);
     omp_barrier_end();
     omp_wait_end(OmpConstruct::kTaskwait);
-    omp_got(OmpConstruct::kCritical, true);
+    omp_acquired(OmpConstruct::kCritical, true);
     omp_implicit_end();
     omp_join(nullptr);
     omp_thread_end();
@@ -507,7 +507,7 @@ TEST_F(OpenMp, EndsOfWhatWasNotBegunAreIgnored) {
     EXPECT_EQ(t_thread->record->probe_depth, 0u);
 }
 
-TEST_F(OpenMp, NothingIsBookedWhileRecordingIsOff) {
+TEST_F(OpenMp, NothingIsRecordedWhileRecordingIsOff) {
     Worker second;
     g_page.ticket = 0;
     g_page.paused = 1;

@@ -1,25 +1,24 @@
-// Threads of OpenMP that call MPI: what lies between two calls is computation where it is not
-// waiting for work, and what threads take over from each other is none of it.
+// OpenMP threads that call MPI: time between two calls is computation unless the thread waits for
+// work, and overhead taken over from other threads is not part of it.
 #include "tests/unit/runtime/openmp/openmp_process.h"
 
 namespace dwell {
 
 namespace {
 
-constexpr uint64_t kHuge = 100 * kLong;  // ticks that nobody spends, only the virtual clock does
+constexpr uint64_t kHuge = 100 * kLong;  // ticks on the virtual clock only
 
-// A call from a place of its own; the calling thread's interval before it, which it is the only
-// one of, or null.
+// A call from its own place; returns the only interval of the calling thread before it, or null.
 class OpenMpCalls : public OpenMp {
   protected:
-    // The first thread has lost a lot before it forks for the first time.
+    // The first thread has much overhead before its first fork.
     static void SetUpTestSuite() {
         OpenMp::SetUpTestSuite();
         t_thread->record->intrusion_ticks = kHuge;
     }
     void SetUp() override {
         OpenMp::SetUp();
-        g_process.free_threads = nullptr;  // the second one is new in each test
+        g_process.free_threads = nullptr;  // the second thread is new in each test
         depth_ = g_process.options.callpath_depth;
         g_process.options.callpath_depth = 1;
     }
@@ -65,11 +64,11 @@ TEST_F(OpenMpCalls, IdleTimeIsNoComputation) {
     ASSERT_NE(interval, nullptr);
     EXPECT_GE(idle, 3 * kLong);
     EXPECT_GE(interval->ticks, kLong * 9 / 10);
-    // Both are parts of the time from the one call to the other, which may begin a little earlier.
+    // Both are part of the time between the two calls, which may begin a little earlier.
     EXPECT_LE(interval->ticks + idle, span + kLong);
 }
 
-TEST_F(OpenMpCalls, ANewThreadKeepsTheIntrusionThatItTookOver) {
+TEST_F(OpenMpCalls, ANewThreadKeepsTheOverheadThatItTookOver) {
     Worker second;
     region(second, place(2), nothing, [] { call_from(48); });
     leave(second);
@@ -80,7 +79,7 @@ TEST_F(OpenMpCalls, ANewThreadKeepsTheIntrusionThatItTookOver) {
     EXPECT_LT(theirs->ticks, kHuge / 2);
 }
 
-TEST_F(OpenMpCalls, ANewThreadIsNotGivenBackWhatTheOneBeforeItLost) {
+TEST_F(OpenMpCalls, ANewThreadGetsNoRefundOfAnEarlierThreadsOverhead) {
     const Thread* first = nullptr;
     {
         Worker second;
@@ -114,8 +113,8 @@ TEST_F(OpenMpCalls, AttachingAThreadIsNoTimeOfItsRegion) {
     EXPECT_GE(interval->ticks, kLong * 9 / 10);
 }
 
-// A thread loses time, and would have waited at a barrier for as long without that.
-TEST_F(OpenMpCalls, WaitingThatHidIntrusionLiesBetweenCalls) {
+// A thread loses time to overhead, and would otherwise have waited at a barrier for that time.
+TEST_F(OpenMpCalls, WaitingThatHidOverheadLiesBetweenCalls) {
     Worker second;
     OmpTeam* const team = omp_fork(place(4), nullptr);
     omp_implicit_begin(team, 0, 2);

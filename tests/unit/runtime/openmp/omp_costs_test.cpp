@@ -1,5 +1,5 @@
-// What dwell takes for events of OpenMP is measured, and taken out of the time around them
-// (DESIGN 4, local rule). The sums are arithmetic of costs that the test makes up.
+// The cost of OpenMP events is measured and subtracted from the time around them (DESIGN 4, local
+// rule). Sums are arithmetic of costs set by the test.
 #include "runtime/openmp/omp_calibration.h"
 #include "tests/unit/runtime/openmp/openmp_process.h"
 
@@ -14,8 +14,8 @@ class OmpCostsTaken : public OpenMp {
         if (!g_process.use_tsc) GTEST_SKIP() << "every step is slow without a time stamp counter";
         g_process.omp = OmpCosts{.pair = 1,
                                  .inner = 0,
-                                 .got = 10,
-                                 .lock_wanted = 2,
+                                 .acquired = 10,
+                                 .lock_requested = 2,
                                  .lock = 20,
                                  .lock_inner = 0,
                                  .chunk = 100,
@@ -29,7 +29,7 @@ class OmpCostsTaken : public OpenMp {
         g_process.omp = OmpCosts{};
         OpenMp::TearDown();
     }
-    // What `step` adds, once its nodes are known.
+    // The overhead added by `step`, once its nodes are known.
     template <typename Step>
     static uint64_t taken(Step step) {
         step();
@@ -48,13 +48,13 @@ TEST_F(OmpCostsTaken, OfEachEvent) {
               1u);
     EXPECT_EQ(taken([] {
                   omp_begin(kCritical, place(1));
-                  omp_got(kCritical, true);
+                  omp_acquired(kCritical, true);
                   omp_end(kCritical);
               }),
               11u);
     EXPECT_EQ(taken([] {
-                  for (int i = 0; i < 3; ++i) omp_lock_wanted(OmpConstruct::kLock, place(9));
-                  omp_lock_got(OmpConstruct::kLock);
+                  for (int i = 0; i < 3; ++i) omp_lock_requested(OmpConstruct::kLock, place(9));
+                  omp_lock_acquired(OmpConstruct::kLock);
               }),
               26u);
     EXPECT_EQ(taken([] {
@@ -72,11 +72,11 @@ TEST_F(OmpCostsTaken, OfEachEvent) {
               111'001u);
 }
 
-TEST_F(OmpCostsTaken, OfWhatTellsOfAnEventBesideThat) {
+TEST_F(OmpCostsTaken, OfReportingAnEvent) {
     constexpr OmpCosts kMore{.pair = 0,
                              .inner = 0,
-                             .got = 0,
-                             .lock_wanted = 0,
+                             .acquired = 0,
+                             .lock_requested = 0,
                              .lock = 0,
                              .lock_inner = 0,
                              .chunk = 2,
@@ -124,12 +124,12 @@ TEST_F(OmpCostsTaken, OfARegionWithinItAndAroundIt) {
     const uint64_t begin = now_ticks();
     region();
     const uint64_t passed = now_ticks() - begin;
-    // At a barrier what a thread lost may turn out to be lost by some ticks more or less.
+    // At a barrier the overhead of a thread may change by some ticks.
     EXPECT_NEAR(static_cast<double>(t_thread->slow_overhead - slow_before), 11'000'002.0, 1e5);
     EXPECT_LE(node->ticks - ticks_before, passed - 10'000'000);
 }
 
-TEST_F(OmpCostsTaken, AreMeasuredOnRecordsOfNoOne) {
+TEST_F(OmpCostsTaken, AreMeasuredOnScratchRecords) {
     const uint64_t probes = t_thread->record->probes;
     Thread* const thread = t_thread;
     calibrate_openmp();
@@ -137,7 +137,7 @@ TEST_F(OmpCostsTaken, AreMeasuredOnRecordsOfNoOne) {
     EXPECT_EQ(t_thread->record->probes, probes);
     const OmpCosts& costs = g_process.omp;
     for (const uint64_t cost :
-         {costs.pair, costs.lock_wanted, costs.chunk, costs.created, costs.task, costs.region}) {
+         {costs.pair, costs.lock_requested, costs.chunk, costs.created, costs.task, costs.region}) {
         EXPECT_GT(cost, 0u);
         EXPECT_LT(cost, 10'000'000u);
     }
@@ -176,8 +176,8 @@ TEST_F(OmpCostsTaken, AreMeasuredAfterAPause) {
 
 }  // namespace
 
-// The second thread of the region comes to dwell first after a pause, which the one that forks the
-// region has in its record: it waits for that one, and is idle from then to the next region on.
+// The second thread of the region first reaches dwell after a pause, which the forking thread has
+// in its record: it waits for that thread, and is idle until the next region.
 TEST_F(OpenMp, ThreadsThatComeAfterAPauseHaveTheTeamsClock) {
     g_page.pause_start = now_ticks();
     spin(kLong);

@@ -1,6 +1,5 @@
-// Regions forked in themselves, and constructs that find no room for an entry: what is counted, and
-// that no time is counted twice (DESIGN 3). Counts are arithmetic; times are compared with what the
-// test saw pass around them.
+// Recursive regions, and constructs without room for an entry: counts, and that no time is counted
+// twice (DESIGN 3). Counts are arithmetic; times are compared with those measured around them.
 #include "tests/unit/runtime/openmp/openmp_process.h"
 
 namespace dwell {
@@ -37,7 +36,7 @@ class OmpRecursion : public OpenMp {
     }
 };
 
-TEST_F(OmpRecursion, RegionInItselfFoldsAndIsTimedOnce) {
+TEST_F(OmpRecursion, RegionInItselfCollapsesAndIsTimedOnce) {
     constexpr uint64_t kLevels = 6;
     const uint64_t begin = now_ticks();
     deep(place(1), kLevels);
@@ -55,7 +54,7 @@ TEST_F(OmpRecursion, RegionInItselfFoldsAndIsTimedOnce) {
     EXPECT_EQ(region->max_ticks, region->ticks);
 }
 
-TEST_F(OmpRecursion, WhatLiesBetweenIsNotTimedMeanwhile) {
+TEST_F(OmpRecursion, NodesBetweenAreNotTimedMeanwhile) {
     uint64_t outside = 0;
     const uint64_t begin = now_ticks();
     serial(place(2), [&] {
@@ -87,7 +86,7 @@ TEST_F(OmpRecursion, WhatLiesBetweenIsNotTimedMeanwhile) {
     EXPECT_LE(between->ticks, sections->ticks);
 }
 
-TEST_F(OmpRecursion, GroupAndMaskedInThemselvesFold) {
+TEST_F(OmpRecursion, GroupAndMaskedInThemselvesCollapse) {
     uint64_t outside = 0;
     const uint64_t begin = now_ticks();
     within(OmpConstruct::kTaskgroup, place(14), [&] {
@@ -120,7 +119,7 @@ TEST_F(OmpRecursion, GroupAndMaskedInThemselvesFold) {
     EXPECT_EQ(masked->first_child, 0u);
 }
 
-TEST_F(OmpRecursion, GroupInItselfOnAThreadThatOnlyHasCopiedIt) {
+TEST_F(OmpRecursion, GroupInItselfOnAThreadWithACopy) {
     Worker second;
     within(OmpConstruct::kTaskgroup, place(16), [&] {
         region(second, place(17), nothing,
@@ -138,9 +137,9 @@ TEST_F(OmpRecursion, GroupInItselfOnAThreadThatOnlyHasCopiedIt) {
     EXPECT_LE(inner->ticks, copy->ticks - kPiece);
 }
 
-TEST_F(OmpRecursion, OtherThreadGoesBackToWhatItOnlyHasCopied) {
+TEST_F(OmpRecursion, OtherThreadReturnsToACopiedNode) {
     Worker second;
-    uint64_t passed = 0;  // until the last one came to the end
+    uint64_t passed = 0;  // until the last thread reached the end
     serial(place(5), [&] {
         OmpTeam* const team = omp_fork(place(6), nullptr);
         omp_implicit_begin(team, 0, 2);
@@ -171,7 +170,7 @@ TEST_F(OmpRecursion, OtherThreadGoesBackToWhatItOnlyHasCopied) {
     EXPECT_LE(own->ticks, copy->ticks - kPiece);
 }
 
-TEST_F(OmpRecursion, WhatFindsNoRoomIsCountedAndEndsNothingElse) {
+TEST_F(OmpRecursion, ConstructsWithoutRoomAreCountedAndEndNothingElse) {
     constexpr uint64_t kRoom = kProbeStackEntries - 1;
     constexpr uint64_t kBeyond = 5;
     serial(place(7), nothing);  // the thread has its stack from here on
@@ -185,7 +184,7 @@ TEST_F(OmpRecursion, WhatFindsNoRoomIsCountedAndEndsNothingElse) {
 
     for (uint64_t i = 0; i < kRoom; ++i) omp_begin(OmpConstruct::kTaskgroup, place(9));
     omp_begin(OmpConstruct::kCritical, place(10));
-    omp_got(OmpConstruct::kCritical, true);
+    omp_acquired(OmpConstruct::kCritical, true);
     omp_begin(OmpConstruct::kTaskwait, place(11));
     omp_barrier_begin(OmpConstruct::kBarrier, place(12), false);
     omp_barrier_end();

@@ -1,13 +1,13 @@
-// What OpenMP runtimes do not tell: the ends of cancelled loops, and where constructs stand that
-// the program called in place of a return. And leagues of teams, whose threads are told in two
-// steps. Counts are arithmetic.
+// Events that OpenMP runtimes do not report: ends of cancelled loops, and addresses of constructs
+// reached by tail calls; and leagues of teams, whose threads are reported in two steps. Counts are
+// arithmetic.
 #include "tests/unit/runtime/openmp/openmp_process.h"
 
 namespace dwell {
 
 namespace {
 
-class OmpUntold : public OpenMp {
+class OmpUnreported : public OpenMp {
   protected:
     static void barrier(uint64_t address) {
         omp_barrier_begin(OmpConstruct::kImplicitBarrier, address, false);
@@ -27,7 +27,7 @@ class OmpUntold : public OpenMp {
     }
 };
 
-TEST_F(OmpUntold, CancelledLoopEndsAtTheNextBarrier) {
+TEST_F(OmpUnreported, CancelledLoopEndsAtTheNextBarrier) {
     Worker second;
     const auto work = [] {
         loop_without_end(place(101));
@@ -52,7 +52,7 @@ TEST_F(OmpUntold, CancelledLoopEndsAtTheNextBarrier) {
     }
 }
 
-TEST_F(OmpUntold, CancelledLoopEndsWhereTheNextOneBegins) {
+TEST_F(OmpUnreported, CancelledLoopEndsWhereTheNextOneBegins) {
     OmpTeam* const team = begin_alone(place(110));
     loop_without_end(place(111));
     loop_without_end(place(112));
@@ -64,18 +64,18 @@ TEST_F(OmpUntold, CancelledLoopEndsWhereTheNextOneBegins) {
     EXPECT_NE(child(own, OmpConstruct::kSingle, place(113)), nullptr);
 }
 
-TEST_F(OmpUntold, CancelledLoopOfOneThreadEndsWithItsRegion) {
+TEST_F(OmpUnreported, CancelledLoopOfOneThreadEndsWithItsRegion) {
     OmpTeam* const around = begin_alone(place(120));
     OmpTeam* const team = begin_alone(place(121));
     loop_without_end(place(122));
     end_alone(team);
     const uint32_t open = t_thread->record->probe_depth;
-    EXPECT_EQ(open, 1u);  // the region around
+    EXPECT_EQ(open, 1u);  // the surrounding region
     end_alone(around);
 }
 
-// A loop around a region is under way, and so is a group of tasks around a barrier.
-TEST_F(OmpUntold, NothingElseIsEnded) {
+// A loop around a region is open, and so is a taskgroup around a barrier.
+TEST_F(OmpUnreported, NothingElseIsEnded) {
     OmpTeam* const around = begin_alone(place(130));
     loop_without_end(place(131));
     OmpTeam* const team = begin_alone(place(132));
@@ -92,8 +92,8 @@ TEST_F(OmpUntold, NothingElseIsEnded) {
     EXPECT_NE(child(group, OmpConstruct::kImplicitBarrier, place(134)), nullptr);
 }
 
-// Only who tells of it knows which barrier is the last one.
-TEST_F(OmpUntold, BarrierAtTheRegionsPlaceIsNotTheLastOne) {
+// Only the reporting runtime knows which barrier is the last one.
+TEST_F(OmpUnreported, BarrierAtTheRegionsPlaceIsNotTheLastOne) {
     Worker second;
     const auto work = [] { barrier(place(140)); };
     region(second, place(140), work, work);
@@ -106,7 +106,7 @@ TEST_F(OmpUntold, BarrierAtTheRegionsPlaceIsNotTheLastOne) {
     leave(second);
 }
 
-TEST_F(OmpUntold, PlacesOfTheCodeAround) {
+TEST_F(OmpUnreported, PlacesOfTheCodeAround) {
     EXPECT_EQ(omp_code_address(), 0u);
     EXPECT_EQ(omp_worksharing_address(), 0u);
     OmpTeam* const team = begin_alone(place(150));
@@ -133,7 +133,7 @@ TEST_F(OmpUntold, PlacesOfTheCodeAround) {
     EXPECT_EQ(omp_code_address(), 0u);
 }
 
-TEST_F(OmpUntold, TasksThatCreateTasksForTheRuntimeAreNone) {
+TEST_F(OmpUnreported, TasksThatCreateTasksForTheRuntimeAreNone) {
     OmpTeam* const team = begin_alone(place(160));
     uint64_t implicit = 0;
     omp_begin(OmpConstruct::kTaskloop, place(161));
@@ -156,8 +156,8 @@ TEST_F(OmpUntold, TasksThatCreateTasksForTheRuntimeAreNone) {
     EXPECT_EQ(task->count, 3u);
 }
 
-// A taskloop in a task is that one's work.
-TEST_F(OmpUntold, TasksInWhichATaskloopIsOpenCount) {
+// A taskloop in a task is work of that task.
+TEST_F(OmpUnreported, TasksInWhichATaskloopIsOpenCount) {
     OmpTeam* const team = begin_alone(place(170));
     uint64_t implicit = 0;
     uint64_t outer = omp_task_created(place(171));
@@ -174,8 +174,8 @@ TEST_F(OmpUntold, TasksInWhichATaskloopIsOpenCount) {
     EXPECT_EQ(part(child(own, OmpConstruct::kTask, place(172))).created, 1u);
 }
 
-// 2 teams of one thread each, which forks a region of its own; the second team takes longer.
-TEST_F(OmpUntold, LeaguesHoldTheirTeams) {
+// 2 teams of one thread, each of which forks a region; the second team takes longer.
+TEST_F(OmpUnreported, LeaguesHoldTheirTeams) {
     Worker second;
     const auto of_team = [] {
         omp_implicit_begin(nullptr, 0, 1);
@@ -217,9 +217,9 @@ TEST_F(OmpUntold, LeaguesHoldTheirTeams) {
     }
 }
 
-// 2 teams meet where they reduce, while each is in a region of its own: first the second one comes
-// late, then the first one.
-TEST_F(OmpUntold, TeamsMeetWhereTheyReduce) {
+// 2 teams synchronise in a reduction, each inside a region: first the second team is late, then the
+// first.
+TEST_F(OmpUnreported, TeamsSynchroniseWhereTheyReduce) {
     Worker second;
     const auto come = [] { omp_barrier_begin(OmpConstruct::kImplicitBarrier, place(186), false); };
     OmpTeam* const league = omp_fork(place(185), nullptr, OmpConstruct::kTeams);
@@ -261,8 +261,8 @@ TEST_F(OmpUntold, TeamsMeetWhereTheyReduce) {
     }
 }
 
-// Of a region whose end is told as another one's, the team is free again.
-TEST_F(OmpUntold, TheInnermostRegionEndsWhereNoneIsNamed) {
+// The team of a region whose end is reported as another one's becomes free again.
+TEST_F(OmpUnreported, TheInnermostRegionEndsWhereNoneIsGiven) {
     for (int i = 0; i < 5 * kOmpTeams; ++i) {
         OmpTeam* const team = begin_alone(place(190));
         EXPECT_NE(team, nullptr);

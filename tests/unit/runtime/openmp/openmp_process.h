@@ -1,4 +1,4 @@
-// Threads of a test that do what an OpenMP runtime reports, and the nodes that come of it.
+// Threads that act as reported by an OpenMP runtime, and the resulting nodes.
 #ifndef DWELL_TESTS_UNIT_OPENMP_PROCESS_H_
 #define DWELL_TESTS_UNIT_OPENMP_PROCESS_H_
 
@@ -22,9 +22,9 @@ inline void spin(uint64_t ticks) {
     }
 }
 
-constexpr uint64_t kLong = 100'000'000;  // ticks: far longer than anything not waited for
+constexpr uint64_t kLong = 100'000'000;  // ticks: far longer than anything else
 
-// A thread that does one thing after the other, each while the caller waits.
+// A thread that executes one task after the other while the caller waits.
 class Worker {
   public:
     Worker() : thread_([this] { run(); }) {}
@@ -68,8 +68,7 @@ class OpenMp : public ObservedProcess {
         EXPECT_EQ(t_thread->omp.depth, 0u);
     }
 
-    // The calling thread comes to a region of two, after what the runtime tells late of the last
-    // one.
+    // The calling thread begins a region of two, after the late report of the last one's end.
     static void begin_as_second(OmpTeam* team) {
         if (t_thread != nullptr && t_thread->omp.depth != 0) {
             omp_barrier_end();
@@ -78,7 +77,7 @@ class OpenMp : public ObservedProcess {
         omp_implicit_begin(team, 1, 2);
     }
 
-    // A region of two threads, which `second` is the other one of; it stands at the last barrier
+    // A region of two threads, the other of which is `second`; it stands at the last barrier
     // afterwards.
     static void region(Worker& second, uint64_t address, const std::function<void()>& first_works,
                        const std::function<void()>& second_works) {

@@ -1,4 +1,4 @@
-// What tests of blocks, markers, phases and of probes of code share.
+// Shared by the tests of blocks, markers, phases and code probes.
 #ifndef DWELL_TESTS_UNIT_BLOCKS_HARNESS_H_
 #define DWELL_TESTS_UNIT_BLOCKS_HARNESS_H_
 
@@ -60,7 +60,7 @@ inline const Node* child_of_kind(const Node* parent, SiteKind kind) {
 }
 inline const ProbePart* part_of(const Node* node) { return cell_at<ProbePart>(node->part); }
 
-// A number that the compiler does not know: loops of so many calls keep their one statement.
+// A number unknown to the compiler, so that a loop of calls keeps one call statement.
 inline int opaque(int number) {
     asm volatile("" : "+r"(number));
     return number;

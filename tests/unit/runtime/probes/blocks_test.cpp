@@ -1,5 +1,5 @@
-// Blocks, markers and phases as dwell.h and Kokkos begin and end them. Counts and places are
-// arithmetic; of times only what must hold on any machine is asked.
+// Blocks, markers and phases as used by dwell.h and Kokkos. Counts and places are arithmetic; times
+// are only compared with bounds that hold on any machine.
 #include "runtime/probes/blocks.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST_F(Blocks, NestCountAndHoldVolume) {
     EXPECT_EQ(outer->count, 10u);
     EXPECT_EQ(inner->count, 30u);
     EXPECT_EQ(part_of(inner)->volume, 3000u);
-    EXPECT_GE(inner->ticks, 30u * 900);  // the first of each pair costs what is taken out again
+    EXPECT_GE(inner->ticks, 30u * 900);  // the cost of each pair is subtracted
     EXPECT_GE(outer->ticks, inner->ticks);
     EXPECT_LE(inner->min_ticks, inner->max_ticks);
     EXPECT_EQ(outer->site.open, 0u);
@@ -96,8 +96,8 @@ TEST_F(Blocks, RecursionCountsButAddsNoTime) {
     EXPECT_EQ(node->ticks, node->max_ticks);  // one entry is timed
 }
 
-// One ends while another that began in it is open: its time is split, it counts where it began, and
-// its shortest and longest time are those of both pieces.
+// A block ends while another that began inside it is open: the latter's time is split, it counts
+// where it began, and its minimum and maximum are those of both pieces together.
 TEST_F(Blocks, MayOverlap) {
     begin("first");
     spin(20'000);
@@ -181,13 +181,13 @@ class Pause {
     }
 };
 
-// As MPI_Pcontrol(2): the phase that is open counts as begun, with the number that it has.
-TEST_F(Blocks, AForgottenPhaseKeepsItsNumber) {
+// As MPI_Pcontrol(2): the open phase counts as begun, under its number.
+TEST_F(Blocks, APhaseKeepsItsNumberAtAReset) {
     begin_phase(phase("forgotten"), 4);
     end_phase();
     begin_phase(phase("forgotten"), 5);
     g_page.resets += 1;
-    { const Pause pause; }  // after which every thread looks
+    { const Pause pause; }  // after which every thread checks
     begin_phase(phase("later"), 1);
     end_phase();
     const Node* node = child(nullptr, "forgotten");
@@ -224,14 +224,14 @@ TEST_F(Blocks, PausesTakeNoTimeAndKeepBlocksPaired) {
     EXPECT_EQ(child(around, "ends in pause")->count, 1u);
     EXPECT_GE(child(around, "ends in pause")->ticks, 9'000u);
     EXPECT_GE(around->ticks, child(around, "ends in pause")->ticks);
-    // Half of the ticks that passed in the pause are room for a busy machine.
+    // Half of the pause's ticks are tolerance for a busy machine.
     EXPECT_LT(around->ticks, 150'000'000u);
     EXPECT_EQ(child(around, "begins in pause"), nullptr);
     EXPECT_EQ(child(around, "around"), nullptr);
     EXPECT_EQ(child(around, "in pause"), nullptr);
 }
 
-TEST_F(Blocks, EnablingProfileSwitchesThemOffOrLetsThemOnlyCount) {
+TEST_F(Blocks, EnablingProfileSwitchesThemOffOrToCounting) {
     char path[] = "/tmp/dwell-unit-XXXXXX";
     const int file = mkstemp(path);
     const char text[] =

@@ -1,5 +1,5 @@
-// Which sites are watched how closely: what the user enables, what costs too much, modules that
-// come and go, and the calibration. Loops run until what must happen has happened, however busy the
+// Control of probe overhead: levels set by the user, expensive sites, modules that are loaded and
+// unloaded, and the calibration. Loops run until the expected event has happened, however busy the
 // machine is.
 #include <dlfcn.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ namespace dwell {
 namespace {
 
 constexpr uint64_t kPatience_ns = 60'000'000'000;
-constexpr uint64_t kShort = 300;     // ticks that the short procedure takes
-constexpr uint64_t kLong = 400'000;  // and the long one
+constexpr uint64_t kShort = 300;     // ticks of the short procedure
+constexpr uint64_t kLong = 400'000;  // ticks of the long procedure
 
 class ProbeControl : public Probes {
   protected:
@@ -33,7 +33,7 @@ class ProbeControl : public Probes {
         start_control(t_thread);
     }
     static int level(int site) { return __atomic_load_n(&g_table.levels[site], __ATOMIC_RELAXED); }
-    // Calls the short procedure from the long one until `done`. False: patience is over.
+    // Calls the short procedure from the long one until `done`. False: time limit exceeded.
     template <typename Done>
     bool run_until(Done done) {
         Frames frames;
@@ -71,7 +71,7 @@ TEST_F(ProbeControl, AShortFrequentSiteStepsDownAndTheLongOneAroundItStays) {
     EXPECT_GE(p->count + 2, calls_);  // the last may have been skipped
 }
 
-// Readers are to know that entries are missing, though no trial may ever see one.
+// Readers must see that entries are missing, even if no trial ever counts one.
 TEST_F(ProbeControl, ASiteThatGoesOffIsRecordedOnceWithTheLoopsEntered) {
     const auto recorded = [] {
         std::multiset<std::pair<SiteKind, uint64_t>> sites;
@@ -110,9 +110,9 @@ TEST_F(ProbeControl, ASiteThatGoesOffIsRecordedOnceWithTheLoopsEntered) {
     }
 }
 
-// P's loops are reduced with it, and go on being counted in it, though it is not open itself: in
-// the node of the statement that called it.
-TEST_F(ProbeControl, LoopsRestWithTheirProcedure) {
+// P's loops are reduced with it, and still counted below it, although it is not open: in the node
+// of the statement that called it.
+TEST_F(ProbeControl, LoopsAreReducedWithTheirProcedure) {
     ASSERT_TRUE(run_until([] { return level(kP) == kLevelCount; }));
     for (const TestSite loop : {kOuter, kInner, kSecond}) EXPECT_EQ(level(loop), kLevelCount);
     EXPECT_EQ(level(kQLoop), kLevelFull);
@@ -145,7 +145,7 @@ TEST_F(ProbeControl, LoopsRestWithTheirProcedure) {
     expect_at_rest();
 }
 
-// It is timed again when it rested and there is something to spend; not before 2 ms are over.
+// It is timed again after its rest when there is credit, not before 2 ms have passed.
 TEST_F(ProbeControl, AReducedSiteIsTimedAgainLater) {
     ASSERT_TRUE(run_until([] { return level(kP) == kLevelCount; }));
     const uint64_t counted_ns = monotonic_ns();
@@ -159,8 +159,8 @@ TEST_F(ProbeControl, AReducedSiteIsTimedAgainLater) {
     EXPECT_GE(monotonic_ns() - counted_ns, 1'980'000u);
 }
 
-// Q ends the gaps, so that P, which it calls every other time, is tried in some of them.
-TEST_F(ProbeControl, TrialsTellHowManyEntriesWereMissed) {
+// Q ends the gaps, so that P, which it calls every other time, is counted in some trials.
+TEST_F(ProbeControl, TrialsEstimateMissedEntries) {
     const Node* p = nullptr;
     Totals totals{};
     const uint64_t begin = monotonic_ns();
@@ -175,7 +175,7 @@ TEST_F(ProbeControl, TrialsTellHowManyEntriesWereMissed) {
         totals.off_uncertain =
             static_cast<uint64_t>(std::sqrt(static_cast<double>(part(p).off_squares))) +
             part(p).off_cut;
-        // A standard error of a twentieth: what is allowed below is five of them.
+        // A standard error of a twentieth: the tolerance below is five of them.
         if (totals.off_entries > 100'000 && 20 * totals.off_uncertain <= totals.off_entries) break;
     }
     ASSERT_TRUE(off_is_known(totals));
@@ -184,8 +184,8 @@ TEST_F(ProbeControl, TrialsTellHowManyEntriesWereMissed) {
     EXPECT_NEAR(static_cast<double>(totals.off_entries), missed, 0.25 * missed);
 }
 
-// Where no probe comes by nobody knows how many there were: that is a guess, kept apart.
-TEST_F(ProbeControl, WhatNoProbeComesByAfterIsAGuess) {
+// Without later probes the number is unknown: it is a guess, kept separately.
+TEST_F(ProbeControl, EntriesAfterTheLastProbeAreAGuess) {
     Frames frames;
     frames.enter(kQ, 1, 16);
     const uint64_t patience = monotonic_ns() + kPatience_ns;
@@ -199,7 +199,7 @@ TEST_F(ProbeControl, WhatNoProbeComesByAfterIsAGuess) {
     EXPECT_EQ(seen.off_entries, 0u);
     const uint64_t cut = seen.off_cut;
     switch_sites(false);
-    EXPECT_EQ(seen.off_cut, cut) << "booked once";
+    EXPECT_EQ(seen.off_cut, cut) << "recorded once";
     // One long stretch, and what came after.
     ASSERT_NE(g_process.header->first_off_site, 0u);
     const auto* off = cell_at<OffSite>(g_process.header->first_off_site);
@@ -232,8 +232,8 @@ TEST_F(ProbeControl, ARecursiveProcedureIsShortByItsEntries) {
     EXPECT_NE(level(kP), kLevelFull);
 }
 
-// A cheap recursion costs nothing any more although its first entry is open; that one ends then,
-// and R, entered inside of it before, goes on where it was called.
+// A cheap recursion is switched off although its first entry is open; that entry ends then, and R,
+// entered inside before, continues where it was called.
 TEST_F(ProbeControl, ARecursionIsSwitchedOffWhileItIsOpen) {
     Frames frames;
     g_process.options.probe_limit = 1;
@@ -272,8 +272,9 @@ TEST_F(ProbeControl, ARecursionIsSwitchedOffWhileItIsOpen) {
     expect_at_rest();
 }
 
-// Another thread that has the site open ends its entry at its next probe, with the time until then.
-TEST_F(ProbeControl, OthersEndWhatIsSwitchedOffAtTheirNextProbe) {
+// Another thread with an open entry of the site ends the entry at its next probe, with the time
+// until then.
+TEST_F(ProbeControl, OtherThreadsEndSwitchedOffSitesAtTheirNextProbe) {
     Frames frames;
     frames.enter(kQ, 1, 16);
     frames.enter(kP, 2, 32);
@@ -331,7 +332,7 @@ TEST_F(ProbeControl, ManyThreadsStepDownTogether) {
     EXPECT_EQ(level(kP), kLevelOff);
 }
 
-// Without a time stamp counter all probes are slow, and control sees what they cost.
+// Without a time stamp counter all probes are slow, and control sees their cost.
 TEST_F(ProbeControl, SlowProbesCountAsWell) {
     Frames frames;
     g_process.use_tsc = false;
@@ -353,7 +354,7 @@ TEST_F(Probes, SitesThatAreSwitchedOffCallNothing) {
     for (int site = kP; site < kTestSites; ++site) EXPECT_EQ(g_table.levels[site], kLevelFull);
 }
 
-TEST_F(Probes, AModuleThatIsGoneIsForgotten) {
+TEST_F(Probes, AnUnloadedModuleIsForgotten) {
     static SiteTable other;
     other.fill();
     const int before = registered_modules();
@@ -374,7 +375,7 @@ TEST_F(Probes, AModuleThatIsGoneIsForgotten) {
     dwell_unregister_sites(&other.module);
     EXPECT_EQ(registered_modules(), before);
     for (const uint8_t level : other.levels) EXPECT_EQ(level, kLevelOff);
-    // Its memory is another module's now, where the same row is a loop of another procedure.
+    // Another module reuses its memory, and the same row is a loop of another procedure.
     for (SiteRow& row : other.rows) row = SiteRow{};
     other.fill();
     other.rows[kR].kind = SiteKind::kLoop;
@@ -430,8 +431,8 @@ TEST_F(Probes, CalibratedCostsAreThoseOfAPair) {
     EXPECT_EQ(record().probes, 0u);
     EXPECT_EQ(root()->first_child, 0u);
 
-    // An empty procedure takes next to nothing, and so does its caller beside it: most of what this
-    // takes in reality is the probes'. (A sanitizer adds to the loop.)
+    // An empty procedure takes almost no time, and so does its caller: the real time is mostly that
+    // of the probes. (A sanitizer adds to the loop.)
     if (DWELL_TEST_SANITIZED) return;
     Frames frames;
     uint64_t least_own = UINT64_MAX;
@@ -457,8 +458,8 @@ TEST_F(Probes, CalibratedCostsAreThoseOfAPair) {
     EXPECT_LT(least_callee, least_real / 2);
 }
 
-// The profile of the run chooses among the sites that the compiler gave probes. It lives as long as
-// the process, so it is read by a process of its own.
+// The run's profile selects among the sites that the compiler gave probes. It is never freed, so a
+// process of its own reads it.
 TEST_F(Probes, TheEnablingProfileSwitchesSites) {
     const std::string file = directory_ + "/enable";
     FILE* stream = fopen(file.c_str(), "w");

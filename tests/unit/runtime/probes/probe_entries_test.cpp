@@ -1,4 +1,5 @@
-// Probes in signal handlers, on other stacks, after vfork and fork, and in threads; errno stays.
+// Probes in signal handlers, on other stacks, after vfork and fork, and in threads; errno is
+// preserved.
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -36,7 +37,7 @@ TEST_F(Probes, ErrnoStays) {
     EXPECT_EQ(errno, 77);
 }
 
-// What a probe does not get it must not touch: the words around the slot.
+// A probe must not touch other memory: the words around the slot.
 TEST_F(Probes, OnlyTheSlotIsRead) {
     const long page = sysconf(_SC_PAGESIZE);
     const auto bytes = static_cast<size_t>(page);
@@ -101,7 +102,7 @@ void probe_pair_in_handler(int site) {
 volatile uint64_t g_handled = 0;
 
 #if !DWELL_TEST_SANITIZED
-// A signal after every single instruction of a probe, with a handler that is instrumented itself.
+// A signal after every single instruction of a probe, with an instrumented handler.
 void after_instruction(int, siginfo_t*, void*) {
     g_handled = g_handled + 1;
     probe_pair_in_handler(kR);
@@ -177,12 +178,12 @@ uint64_t g_left = 0;  // instructions until the handler jumps
 
 void jump_after_instructions(int) {
     g_handled = g_handled + 1;
-    // Not while the lock is held: every other signal waits for its end.
+    // Not while the lock is held: every other signal waits for its release.
     if (g_handled >= g_left && t_in_guard == 0) siglongjmp(g_away, 1);
 }
 
-// A handler that jumps out of a probe after each of its instructions, of the slow way and of the
-// fast one: what follows is recorded as ever.
+// A handler jumps out of a probe after each of its instructions, on the slow and on the fast path:
+// later probes record as usual.
 TEST_P(ProbeInterrupted, LeftByAJumpAfterEachInstruction) {
     std::vector<char> memory(1 << 16);
     stack_t stack = {memory.data(), 0, memory.size()};
@@ -195,7 +196,7 @@ TEST_P(ProbeInterrupted, LeftByAJumpAfterEachInstruction) {
     sigaction(SIGTRAP, &action, &old_action);
 
     Frames frames;
-    volatile uint64_t whole = 0;  // rounds in which the probes came to their end
+    volatile uint64_t whole = 0;  // rounds in which the probes were completed
     volatile uint64_t round = 0;
     while (whole < 2 && round < 20000) {
         const bool fast = whole == 1;
@@ -205,7 +206,7 @@ TEST_P(ProbeInterrupted, LeftByAJumpAfterEachInstruction) {
             frames.leave(kP, 2);
         }
         g_handled = 0;
-        g_left = fast ? g_left + 1 : 5 * round + 1;  // the slow way is long
+        g_left = fast ? g_left + 1 : 5 * round + 1;  // the slow path is long
         round = round + 1;
         if (sigsetjmp(g_away, 1) == 0) {
             step(true);
@@ -221,7 +222,7 @@ TEST_P(ProbeInterrupted, LeftByAJumpAfterEachInstruction) {
         frames.loop_leave(kQLoop, 1, 2);
         frames.leave(kQ, 1);
         ASSERT_FALSE(thread()->in_tool)
-            << "round " << round << " of the " << (fast ? "fast" : "slow") << " way";
+            << "round " << round << " of the " << (fast ? "fast" : "slow") << " path";
     }
     sigaction(SIGTRAP, &old_action, nullptr);
     sigaltstack(&old_stack, nullptr);
@@ -240,7 +241,7 @@ TEST_P(ProbeInterrupted, LeftByAJumpAfterEachInstruction) {
 INSTANTIATE_TEST_SUITE_P(Stack, ProbeInterrupted, testing::Bool());
 #endif
 
-// Handlers that come at any time, on a stack of their own.
+// Handlers that run at any time, on their own stack.
 void on_alarm(int) {
     g_handled = g_handled + 1;
     probe_pair_in_handler(kR);
@@ -277,7 +278,7 @@ TEST_F(Probes, HandlersOnTheirOwnStack) {
     expect_at_rest();
 }
 
-// A probe that finds its thread busy with what cannot be done twice must neither wait nor attach.
+// A probe that interrupts work of its own thread must neither wait nor attach.
 TEST_F(Probes, AHandlersProbeDoesNotWaitForWhatItInterrupts) {
     Frames frames;
     frames.enter(kP, 1, 16);
@@ -368,7 +369,7 @@ TEST_F(Probes, CoroutinesHaveTheirOwnOpenEntries) {
 }
 #endif
 
-// Slots on stacks of coroutines that lie far from each other.
+// Slots on distant stacks of coroutines.
 class Coroutines : public Probes {
   protected:
     uint64_t* on(size_t number) {
@@ -381,7 +382,7 @@ class Coroutines : public Probes {
     std::vector<char> memory_ = std::vector<char>(3 << 17);
 };
 
-// One resumes the other, neither calls it: each has the time that it ran, and none of the other's.
+// One resumes the other without calling it: each has the time that it ran, without the other's.
 TEST_F(Coroutines, ThatResumeEachOtherStandSideBySide) {
     for (const auto& [first, second] : {std::pair{0, 1}, std::pair{1, 0}}) {
         reset();
@@ -413,8 +414,8 @@ TEST_F(Coroutines, ThatResumeEachOtherStandSideBySide) {
     }
 }
 
-// What was begun by a procedure that is over takes its time where it goes on, and counts where it
-// began.
+// A coroutine begun by a procedure that has ended has its time where it continues, and counts where
+// it began.
 TEST_F(Coroutines, ThatAnotherProcedureResumesGoOnThere) {
     Frames frames;
     frames.enter(kP, 1, 16);
@@ -439,7 +440,7 @@ TEST_F(Coroutines, ThatAnotherProcedureResumesGoOnThere) {
     expect_at_rest();
 }
 
-// Those of one procedure have one node, and only one of them runs.
+// Coroutines of one procedure share a node, and only one of them runs at a time.
 TEST_F(Coroutines, OfOneProcedureTakeTurns) {
     Frames frames;
     frames.enter(kP, 1, 16);

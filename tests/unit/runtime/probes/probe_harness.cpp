@@ -1,3 +1,4 @@
+// Hand-made sites, and the process in which their probes are called.
 #include "tests/unit/runtime/probes/probe_harness.h"
 
 #include <dlfcn.h>
@@ -15,7 +16,7 @@ SiteTable g_table;
 bool g_wanted = true;
 int g_attachments = 0;
 
-// What attach.cpp says in a whole library.
+// Defined in attach.cpp in the whole library.
 bool probes_wanted() { return g_wanted; }
 Thread* attach_for_probe() {
     __atomic_fetch_add(&g_attachments, 1, __ATOMIC_RELAXED);
@@ -25,7 +26,7 @@ Thread* attach_for_probe() {
 
 namespace {
 
-alignas(4096) const char kCode[4096] = {};  // stands for the program's text
+alignas(4096) const char kCode[4096] = {};  // stands for the program's code
 
 uint64_t offset_in_module(uint64_t address) {
     Dl_info info;

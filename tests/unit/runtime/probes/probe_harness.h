@@ -1,6 +1,6 @@
-// Hand-made sites, and probes called as a plugin's code calls them (runtime/contract/site_table.h):
-// the level byte is tested, row and slot go in r11 and r10. Frames are slots of an array on the
-// stack, deeper ones at lower addresses, as if each were the return address of a procedure.
+// Hand-made sites, and probes called as by a plugin's code (runtime/contract/site_table.h): test of
+// the level byte, row and slot in r11 and r10. Frames are slots of an array on the stack, deeper
+// ones at lower addresses, as if each held the return address of a procedure.
 #ifndef DWELL_TESTS_UNIT_PROBE_HARNESS_H_
 #define DWELL_TESTS_UNIT_PROBE_HARNESS_H_
 
@@ -38,12 +38,12 @@ struct SiteTable {
     void fill();
 };
 extern SiteTable g_table;
-extern bool g_wanted;      // what probes_wanted() answers
+extern bool g_wanted;      // result of probes_wanted()
 extern int g_attachments;  // calls of attach_for_probe()
 
 using Entry = void (*)();
 
-// What r9 holds afterwards.
+// Calls an entry point; returns r9.
 inline uint64_t call_entry(Entry entry, const SiteRow* row, const uint64_t* slot,
                            uint64_t iterations) {
     uint64_t brought_back;
@@ -65,7 +65,7 @@ inline uint64_t probe(Entry entry, int site, const uint64_t* slot, uint64_t iter
     return call_entry(entry, row, slot, iterations);
 }
 
-// The slot of the return address of the procedure that this is used in.
+// The slot of the return address of the procedure in which this is used.
 #define DWELL_OWN_SLOT() (static_cast<const uint64_t*>(__builtin_frame_address(0)) + 1)
 
 // A place in code that procedures may return to.
@@ -81,7 +81,7 @@ class Frames {
     }
     void leave(int site, int depth) { probe(dwell_leave, site, at(depth)); }
     void loop_enter(int site, int depth) { probe(dwell_loop_enter, site, at(depth)); }
-    // Where the loop counts.
+    // Returns the address of the loop's counter.
     uint64_t* loop_enter_counting(int site, int depth) {
         return reinterpret_cast<uint64_t*>(probe(dwell_loop_enter_counting, site, at(depth)));
     }
@@ -109,8 +109,7 @@ struct Step {
 Step from(uint64_t place);
 Step at_site(int site);
 
-// An observed process whose probes cost nothing, unless the test says otherwise, and whose sites
-// are all on.
+// An observed process whose probes cost nothing, unless a test changes that, with all sites on.
 class Probes : public testing::Test {
   protected:
     void SetUp() override { start_observation(4); }
@@ -118,7 +117,7 @@ class Probes : public testing::Test {
 
     void start_observation(uint32_t memory_mib);
     void end_observation();
-    // As MPI_Pcontrol does it.
+    // As by MPI_Pcontrol.
     void pause();
     void resume();
     void reset();
@@ -126,7 +125,8 @@ class Probes : public testing::Test {
     static Thread* thread() { return t_thread; }
     static const ThreadRecord& record() { return *t_thread->record; }
     static const Node* root() { return cell_at<Node>(t_thread->record->root); }
-    // The node at the end of a path from the root of the calling thread; null where it breaks off.
+    // The node at the end of a path from the calling thread's root; null where the path does not
+    // exist.
     static const Node* find(std::initializer_list<Step> path);
     static const Node* find_from(const Node* node, std::initializer_list<Step> path);
     static const ProbePart& part(const Node* node) {
@@ -135,8 +135,8 @@ class Probes : public testing::Test {
     }
     static std::vector<const Node*> children(const Node* node);
     static std::vector<const Node*> all_below(const Node* node);  // itself too
-    // Whatever happened, this holds when no entry is open: no node is open, and no procedure or
-    // loop took less time than those inside it.
+    // Holds whenever no entry is open: no node is open, and no procedure or loop took less time
+    // than those inside it.
     static void expect_at_rest();
 
     LivePage* live_ = nullptr;

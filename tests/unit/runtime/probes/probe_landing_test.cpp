@@ -1,4 +1,4 @@
-// What is left by an exception or a jump ends where that is caught, or where a later probe notices.
+// Frames left by an exception or a jump end where it is caught, or where a later probe notices.
 #include "tests/unit/runtime/probes/probe_harness.h"
 
 namespace dwell {
@@ -67,12 +67,12 @@ TEST_F(Probes, LoopsLeftByAnExceptionInTheirFrameAreDropped) {
     expect_at_rest();
 }
 
-// A recursive procedure whose loop calls it again in its third round, until the innermost one
-// jumps out of all: each round of each loop was begun, though no loop was left by its probe.
-TEST_F(Probes, RoundsOfLoopsLeftByAJumpCount) {
+// A recursive procedure whose loop calls it again in its third iteration, until the innermost one
+// jumps out of all: each begun iteration of each loop counts, though no loop was left by its probe.
+TEST_F(Probes, IterationsOfLoopsLeftByAJumpCount) {
     constexpr int kDeep = 4;
     Frames frames;
-    for (int jump = 0; jump < 2; ++jump) {  // at first all goes the slow way
+    for (int jump = 0; jump < 2; ++jump) {  // at first all probes take the slow path
         frames.enter(kP, 1, 16);
         for (int depth = 2; depth < 2 + kDeep; ++depth) {
             frames.enter(kQ, depth, 32);
@@ -90,9 +90,9 @@ TEST_F(Probes, RoundsOfLoopsLeftByAJumpCount) {
     expect_at_rest();
 }
 
-// What it counts stays with the node, wherever the loop ends; where nothing is recorded there is
-// nothing to count.
-TEST_F(Probes, LoopsThatCountSayWhere) {
+// The count stays with the node, wherever the loop ends; where nothing is recorded there is no
+// counter.
+TEST_F(Probes, CountingLoopsGetTheAddressOfTheirCounter) {
     Frames frames;
     frames.enter(kP, 1, 16);
     for (int round = 0; round < 2; ++round) {
@@ -117,8 +117,8 @@ TEST_F(Probes, LoopsThatCountSayWhere) {
     expect_at_rest();
 }
 
-// The time of what a throw left ends there, and goes on in what caught it.
-TEST_F(Probes, LandingEndsTheTimeOfWhatWasLeft) {
+// The time of frames left by a throw ends there, and continues in the frame that caught it.
+TEST_F(Probes, LandingEndsTheTimeOfLeftProcedures) {
     Frames frames;
     frames.enter(kP, 1, 16);
     frames.loop_enter(kOuter, 1);
@@ -142,7 +142,7 @@ TEST_F(Probes, LandingEndsTheTimeOfWhatWasLeft) {
     expect_at_rest();
 }
 
-// Loops of another procedure in the same frame, as after inlining when linking, and blocks stay.
+// Loops of another procedure in the same frame, as after link-time inlining, and blocks stay open.
 TEST_F(Probes, LandingLeavesLoopsOfOthersAlone) {
     Frames frames;
     frames.enter(kP, 1, 16);

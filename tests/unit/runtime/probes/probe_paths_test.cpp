@@ -1,5 +1,5 @@
-// Communication statements where probes watch: their node hangs under the innermost open one, with
-// the frames in between that have no probes. The frames are real.
+// Communication statements in a thread with probes: their node lies below the innermost open one,
+// along the frames without probes between. The frames are real.
 #include "runtime/calls/records.h"
 #include "runtime/probes/blocks.h"
 #include "tests/unit/runtime/probes/probe_harness.h"
@@ -11,10 +11,10 @@ namespace {
 
 using Body = void (*)();
 
-CellIndex g_node = 0;          // of the statement made last
-uint64_t g_slow_overhead = 0;  // that finding it took
+CellIndex g_node = 0;          // node of the last statement
+uint64_t g_slow_overhead = 0;  // overhead of finding it
 
-// What an MPI wrapper does.
+// Does what an MPI wrapper does.
 NOINLINE void statement() {
     const uint64_t slow_before = t_thread->slow_overhead;
     Call call;
@@ -71,7 +71,7 @@ class ProbePaths : public Probes {
         g_process.options.callpath_depth = 0;
     }
 
-    // The kinds from the innermost procedure or loop down to the statement made last.
+    // The kinds of nodes from the innermost procedure or loop down to the last statement.
     static std::string path() {
         std::string found;
         for (CellIndex at = g_node; at != 0; at = cell_at<Node>(at)->parent) {
@@ -92,11 +92,11 @@ class ProbePaths : public Probes {
     }
 };
 
-TEST_F(ProbePaths, AStatementInAProbedProcedureHangsUnderIt) {
+TEST_F(ProbePaths, AStatementInAProbedProcedureIsItsChild) {
     for (int i = 0; i < 6; ++i) {
         p_calls(statement);
         EXPECT_EQ(path(), path_under(kP, "statement"));
-        // Once seen, its address is enough.
+        // A known path needs only its address.
         if (i == 5) {
             EXPECT_EQ(g_slow_overhead, 0u);
         }
@@ -123,7 +123,7 @@ TEST_F(ProbePaths, FramesWithoutProbesLieBetween) {
     expect_at_rest();
 }
 
-TEST_F(ProbePaths, AtDepthOneAStatementHangsUnderTheInnermostProcedure) {
+TEST_F(ProbePaths, AtDepthOneAStatementIsAChildOfTheInnermostProcedure) {
     g_process.options.callpath_depth = 1;  // so it is without libunwind, too
     for (int i = 0; i < 4; ++i) {
         p_calls(two_without_probes);
@@ -147,7 +147,7 @@ TEST_F(ProbePaths, ALimitedDepthCountsFromTheStatement) {
     expect_at_rest();
 }
 
-// One statement, in one frame, under three nodes in turn.
+// One statement in one frame, below three nodes in succession.
 NOINLINE void loops_around_a_statement(CellIndex* found) {
     const uint64_t* slot = DWELL_OWN_SLOT();
     probe(dwell_enter, kP, slot);
@@ -179,7 +179,7 @@ TEST_F(ProbePaths, TheSameStatementInTheSameFrameUnderAnotherLoopIsAnotherNode) 
     expect_at_rest();
 }
 
-TEST_F(ProbePaths, RecursionFoldsAboveTheStatement) {
+TEST_F(ProbePaths, RecursionCollapsesAboveTheStatement) {
     for (int depth = 1; depth <= 5; ++depth) {
         g_rounds = depth;
         p_calls(p_again);
@@ -189,7 +189,7 @@ TEST_F(ProbePaths, RecursionFoldsAboveTheStatement) {
     expect_at_rest();
 }
 
-TEST_F(ProbePaths, AnAnchorWhoseFrameIsNotMetStillHoldsTheStatement) {
+TEST_F(ProbePaths, AProbeFrameThatIsNotReachedStillHoldsTheStatement) {
     Frames frames;  // not those of any procedure
     frames.enter(kP, 1, 16);
     volatile int rounds = 4;
@@ -208,8 +208,8 @@ NOINLINE void begin_in_a_frame_of_its_own(const BlockName* name) {
     asm volatile("");
 }
 
-// Blocks stand for no frame, wherever they began: nothing outside tells of the frames.
-TEST_F(ProbePaths, WhereBlocksAloneAreOpenAPathIsWholeAndIsRemembered) {
+// Blocks have no frames, wherever they began.
+TEST_F(ProbePaths, WithOnlyBlocksOpenAPathIsWholeAndCached) {
     begin_in_a_frame_of_its_own(
         block_name(SiteKind::kBlock, kNodeNamed | kNodePhase, {"phase of paths", 14}, nullptr, 0));
     volatile int rounds = 6;
@@ -253,7 +253,7 @@ TEST_F(ProbePaths, AStatementDropsFramesThatAreGone) {
     expect_at_rest();
 }
 
-TEST_F(ProbePaths, WhatIsOpenOnAnotherStackHoldsNoStatementOfThisOne) {
+TEST_F(ProbePaths, EntriesOfAnotherStackHoldNoStatementOfThisOne) {
     std::vector<char> memory(1 << 16);
     static uint64_t* slot;
     slot = reinterpret_cast<uint64_t*>(&memory[32768]);

@@ -1,5 +1,5 @@
-// A probe keeps all registers of the program: general ones, vectors as wide as the machine has
-// them, and the mode of floating point.
+// A probe preserves all registers of the program: general ones, vectors of the machine's full
+// width, and the floating point mode.
 #include <cpuid.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 namespace dwell {
 namespace {
 
-// Every register that a probe must keep, as it is set before and found after.
+// Every register that a probe must preserve, before and after it.
 struct alignas(64) Registers {
     uint64_t general[15];  // rax rbx rcx rdx rsi rdi rbp r8 r9 r10 r11 r12 r13 r14 r15
     uint32_t mxcsr;
@@ -157,8 +157,8 @@ Width widest() {
 
 class ProbeRegisters : public Probes {
   protected:
-    // The probe, with all registers at values of their own. r9, where a probe has an argument, r10
-    // and r11 are lost to the caller. Gives back r9.
+    // Calls the probe with a distinct value in every register. r9, where it is an argument, r10 and
+    // r11 may change. Returns r9.
     uint64_t expect_kept(Entry entry, int site, const uint64_t* slot, uint64_t iterations,
                          uint64_t shift, uint32_t mxcsr = 0x1f80) {
         // On the heap: the stack under the probes is theirs.
@@ -197,7 +197,7 @@ class ProbeRegisters : public Probes {
     }
 };
 
-TEST_F(ProbeRegisters, AreKeptOnTheFastWayAndOnTheSlowOne) {
+TEST_F(ProbeRegisters, ArePreservedOnTheFastAndTheSlowPath) {
     if (widest() != kZmm) std::printf("no AVX-512 here: narrower registers are looked at\n");
     Frames frames;
     for (const uint64_t shift : {0, 8}) {
@@ -227,8 +227,8 @@ TEST_F(ProbeRegisters, AreKeptOnTheFastWayAndOnTheSlowOne) {
     expect_at_rest();
 }
 
-// Rounding to zero and flushing to zero, and all floating point exceptions trapping: neither
-// disturbs the other.
+// Rounding to zero, flushing to zero and trapping of all floating point exceptions affect neither
+// the program nor the probe.
 TEST_F(ProbeRegisters, TheProgramsFloatingPointModeIsItsOwn) {
     g_process.probe_cost_ticks = 40;
     g_process.options.probe_limit = 10;

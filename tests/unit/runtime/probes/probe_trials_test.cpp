@@ -1,5 +1,5 @@
-// What trials estimate of entries that nobody saw, on five ways of being active, in a time of their
-// own: a run is a row of gaps, and the number of entries in each is known.
+// Estimates of missed entries by trials, for five patterns of activity, on a time of their own: a
+// run is a sequence of gaps with a known number of entries each.
 #include "runtime/probes/probe_trials.h"
 
 #include <gtest/gtest.h>
@@ -19,15 +19,15 @@ constexpr int64_t kMost_ns = 1'000'000;
 constexpr int64_t kLeast_ns = -4'000'000;
 
 struct RunGap {
-    uint64_t kind;  // the site that it begins at
-    int64_t ns;     // that it takes without probes
+    uint64_t kind;  // the site at which it begins
+    int64_t ns;     // its duration without probes
     uint64_t entries;
 };
 
 struct Seen {
     Totals totals{};   // count: exact
-    uint64_t all = 0;  // entries that there were
-    int64_t cost = 0;  // of all that was counted
+    uint64_t all = 0;  // all entries
+    int64_t cost = 0;  // cost of all counted entries
     int64_t took = 0;
     uint64_t missed() const { return all - totals.count; }
     double error() const {
@@ -35,7 +35,7 @@ struct Seen {
     }
 };
 
-// As control does it for one site that may be counted while there is credit, at 1 % of the time.
+// As control does for one site that may be counted while there is credit, at 1 % of the time.
 Seen observe(const std::vector<RunGap>& run, uint64_t seed) {
     Trials trials;
     Seen seen;
@@ -43,7 +43,7 @@ Seen observe(const std::vector<RunGap>& run, uint64_t seed) {
     double squares = 0;
     trials.begin(seed, kCount_ns * 1000, 1000);
     for (const RunGap& gap : run) {
-        const Trials::DroppedRun now = trials.next(gap.kind);
+        const Trials::TrialGap now = trials.next(gap.kind);
         const bool always = !trials.are_on();
         const bool counts = always || now.trial;
         const auto cost = counts ? kCount_ns * static_cast<int64_t>(gap.entries) : 0;
@@ -70,7 +70,7 @@ Seen observe(const std::vector<RunGap>& run, uint64_t seed) {
     return seen;
 }
 
-constexpr int kGaps = 8000;  // of half a millisecond: 4 s
+constexpr int kGaps = 8000;  // half a millisecond each: 4 s
 
 uint64_t chance(uint64_t number) {  // some number below 2^32
     number *= 0x9e3779b97f4a7c15ull;
@@ -84,9 +84,9 @@ std::vector<RunGap> run_of(const Gaps& gap) {
     return run;
 }
 
-// The mean of many runs is the truth, most of them give a number (of a hundred `least`), and that
-// is near to it; nothing costs much more than it may. Of numbers whose standard error is a quarter
-// one in three is farther off than that, but few have so large a one.
+// The mean of many runs is the truth, most of them (`least` of a hundred) give an estimate, and
+// that is near the truth; the cost stays near its limit. Of estimates with a standard error of a
+// quarter one in three is farther off, but few have so large an error.
 void expect_known(const std::vector<RunGap>& run, int least) {
     constexpr int kRuns = 200;
     int known = 0;
@@ -110,7 +110,7 @@ TEST(ProbeTrials, Steady) {
     expect_known(run_of([](uint64_t) { return RunGap{1, 500'000, 5000}; }), 95);
 }
 
-// A twentieth of the gaps has all of the entries, in long and short bursts of one caller.
+// A twentieth of the gaps contains all entries, in long and short bursts of one caller.
 TEST(ProbeTrials, Bursts) {
     expect_known(run_of([](uint64_t i) {
                      const bool burst = i % 20 == 7;
@@ -128,7 +128,7 @@ TEST(ProbeTrials, Phases) {
     }
 }
 
-// Bursts by chance inside of phases, called from everywhere.
+// Random bursts inside phases, with many callers.
 TEST(ProbeTrials, Nests) {
     expect_known(run_of([](uint64_t i) {
                      const bool phase = i / 400 % 2 == 0;
@@ -140,7 +140,7 @@ TEST(ProbeTrials, Nests) {
                  60);
 }
 
-// Long and rare: each time too few are seen before it is over, so there need not be a number.
+// Long and rare phases: too few trials in each, so an estimate is not required.
 TEST(ProbeTrials, Alternation) {
     expect_known(run_of([](uint64_t i) {
                      return RunGap{1, 500'000, i % 2000 >= 1800 ? 20'000u : 0u};
@@ -148,7 +148,7 @@ TEST(ProbeTrials, Alternation) {
                  0);
 }
 
-// A period of the program's never meets one of the trials'.
+// A periodic program never synchronises with the trials.
 TEST(ProbeTrials, Periods) {
     for (const uint64_t period : {2, 4, 16, 64}) {
         expect_known(run_of([period](uint64_t i) {

@@ -1,4 +1,4 @@
-// Probes in a long order of events that no one thought of, against a model of what they mean.
+// Probes in a long random sequence of events, compared with a model.
 #include <map>
 #include <random>
 
@@ -7,7 +7,7 @@
 namespace dwell {
 namespace {
 
-// A walk of calls, loops, returns and jumps by chance, against a model that is told which frames
+// A random walk of calls, loops, returns and jumps, compared with a model that knows which frames
 // are gone.
 class Walk {
   public:
@@ -58,7 +58,7 @@ class Walk {
         const int depth = this->depth() + 1;
         std::string name(1, static_cast<char>('0' + site));
         std::string path = this->path();
-        // Recursion folds: the part of the path that ends in the procedure.
+        // Recursion collapses: keep the part of the path up to the procedure.
         const size_t before = path.rfind(name);
         path = before != std::string::npos ? path.substr(0, before + 1)
                                            : path + static_cast<char>('a' + place - 16) + name;

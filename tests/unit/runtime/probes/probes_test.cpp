@@ -1,5 +1,5 @@
-// What probes record of procedures and loops: paths, counts, iterations, times, and entries that
-// end without a probe. Frames are simulated (probe_harness.h).
+// Procedures and loops recorded by probes: paths, counts, iterations, times, and entries that end
+// without a probe. Frames are simulated (probe_harness.h).
 #include "tests/unit/runtime/probes/probe_harness.h"
 
 namespace dwell {
@@ -50,8 +50,8 @@ TEST_F(Probes, TimeIsWhatPassesBetweenEnterAndLeave) {
     EXPECT_LE(node->max_ticks, longest);
 }
 
-// DWELL_INJECT_NS: four probes are delayed, and no procedure's time holds any of that.
-TEST_F(Probes, InjectedDelaysAreIntrusion) {
+// DWELL_INJECT_NS: four probes are delayed, and no procedure's time contains the delays.
+TEST_F(Probes, InjectedDelaysAreOverhead) {
     Frames frames;
     auto one_round = [&] {
         frames.enter(kP, 1, 16);
@@ -123,7 +123,7 @@ TEST_F(Probes, LoopsHaveEntriesAndIterations) {
     expect_at_rest();
 }
 
-TEST_F(Probes, ALoopWithoutItsProcedureHangsUnderTheCaller) {
+TEST_F(Probes, ALoopWithoutItsProcedureIsAChildOfTheCaller) {
     Frames frames;
     frames.enter(kP, 1, 16);
     frames.loop_enter(kQLoop, 2);  // Q itself is too small for probes
@@ -154,8 +154,8 @@ TEST_F(Probes, DirectRecursionCountsTimeOnce) {
     expect_at_rest();
 }
 
-// P calls itself through a loop of Q: each tick is P's, and of what lies between where it was
-// spent.
+// P calls itself through a loop of Q: all time is P's, and the time of the nodes between is where
+// it was spent.
 TEST_F(Probes, MutualRecursionCountsTimeOnce) {
     Frames frames;
     const uint64_t before = now_ticks();
@@ -402,7 +402,7 @@ TEST_F(Probes, ProceduresLeftDuringAPauseAreClosed) {
     expect_at_rest();
 }
 
-TEST_F(Probes, AResetForgetsButKeepsWhatIsOpen) {
+TEST_F(Probes, AResetClearsCountsAndKeepsOpenEntries) {
     Frames frames;
     frames.enter(kP, 1, 16);
     frames.enter(kQ, 2, 32);
@@ -428,7 +428,7 @@ TEST_F(Probes, AResetForgetsButKeepsWhatIsOpen) {
     expect_at_rest();
 }
 
-TEST_F(Probes, IntrusionIsTakenFromAllOpenEntries) {
+TEST_F(Probes, OverheadIsSubtractedFromAllOpenEntries) {
     Frames frames;
     const uint64_t before = now_ticks();
     frames.enter(kP, 1, 16);
@@ -481,7 +481,7 @@ TEST_F(Probes, TheFirstProbeOfAPathCostsItsCallerNothing) {
     expect_at_rest();
 }
 
-TEST_F(Probes, AFullRecordFileFoldsThenDrops) {
+TEST_F(Probes, AFullRecordFileCollapsesThenDrops) {
     end_observation();
     start_observation(1);
     Frames frames;
@@ -529,7 +529,7 @@ TEST_F(Probes, WithoutRoomForItsStackAThreadDropsAll) {
     EXPECT_EQ(root()->first_child, 0u);
 }
 
-TEST_F(Probes, MoreCallsThanThreadsRemember) {
+TEST_F(Probes, MoreCallsThanTheCacheHolds) {
     Frames frames;
     constexpr uint64_t kPlaces = 3 * kKnownChildren;
     for (int round = 0; round < 3; ++round) {

@@ -1,4 +1,4 @@
-// The clock: never back, and at the rate that two clocks agree on.
+// The clock never goes back, and its rate agrees with another clock.
 #include "runtime/process/clock.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@ TEST(Clock, NeverGoesBack) {
     }
 }
 
-// Ticks over two stretches of time are in the proportion of the stretches: the rate is constant.
-// A disturbed stretch (the machine is shared) is measured again.
+// Ticks of two time spans are proportional to their lengths. A disturbed span (the machine is
+// shared) is measured again.
 TEST(Clock, TicksAreProportionalToTime) {
     if (!has_invariant_tsc()) GTEST_SKIP() << "no invariant time stamp counter on this machine";
     auto ticks_per_ns = [](uint64_t wanted_ns) {

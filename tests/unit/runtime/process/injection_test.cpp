@@ -1,4 +1,4 @@
-// DWELL_INJECT_NS: which values are taken, and that every delay is measured and intrusion.
+// DWELL_INJECT_NS: accepted values, and that every delay is measured and counts as overhead.
 #include "runtime/process/injection.h"
 
 #include "runtime/calls/polls.h"
@@ -32,7 +32,7 @@ TEST(InjectionText, PairsAreForTheirRanks) {
     EXPECT_EQ(delay_of("0:5,2:70,11:900", 11), 900u);
 }
 
-TEST(InjectionText, NamesRanksThatThereMayNotBe) {
+TEST(InjectionText, MayListRanksBeyondTheJob) {
     EXPECT_EQ(highest_injected("9:3000"), 9);
     EXPECT_EQ(highest_injected("1:5,11:900,2:70"), 11);
     EXPECT_EQ(highest_injected("0:5"), 0);
@@ -67,7 +67,8 @@ class Injected : public Records {
         live_.epoch += 1;
         live_.ticket += 1;
     }
-    // A call that begins 500 virtual ticks after the last one; what was slow since then.
+    // A call that begins 500 virtual ticks after the last one; returns the slow overhead since
+    // then.
     uint64_t call_after_500() {
         Call call;
         EXPECT_TRUE(begin(&call, MpiCall::kSend, 16));
@@ -78,18 +79,18 @@ class Injected : public Records {
     }
 };
 
-TEST_F(Injected, EveryRecordedCallIsDelayedByWhatIsBookedAsIntrusion) {
+TEST_F(Injected, DelayOfEveryRecordedCallIsOverhead) {
     call_after_500();
-    call_after_500();  // reached from itself: an interval of its own
+    call_after_500();  // its own predecessor: an interval of its own
     forget();
     switch_on();
     uint64_t slow = 0;
     for (int i = 0; i < 5; ++i) {
         const uint64_t before = now_ticks();
-        const uint64_t booked = call_after_500();
-        EXPECT_GE(booked, kDelay);
+        const uint64_t overhead = call_after_500();
+        EXPECT_GE(overhead, kDelay);
         EXPECT_GE(now_ticks() - before, kDelay);
-        slow += booked;
+        slow += overhead;
     }
     const ThreadRecord& record = *t_thread->record;
     EXPECT_GE(record.injected_ticks, 5 * kDelay);
@@ -147,7 +148,7 @@ TEST_F(Injected, BlocksAndMarkersAreDelayedOutsideTheirTime) {
         EXPECT_LE(t_thread->slow_overhead - slow, elapsed);
     }
     EXPECT_GE(t_thread->record->injected_ticks, 9 * kDelay);
-    // Of the nine delays none is in the block's time, which with them would be longer.
+    // None of the nine delays is in the block's time, which would be longer with them.
     const Node* node = nullptr;
     for (CellIndex at = cell_at<Node>(t_thread->record->root)->first_child; at != 0;
          at = cell_at<Node>(at)->next_sibling) {

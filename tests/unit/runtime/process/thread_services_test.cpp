@@ -1,5 +1,4 @@
-// Rooms hear of threads in the order in which they are listed (process/hooks.h): what is told when,
-// and of which thread.
+// Callbacks of rooms for threads (process/hooks.h): their order, their time and their thread.
 #include <string>
 #include <thread>
 
@@ -10,10 +9,10 @@
 namespace dwell {
 namespace {
 
-std::string g_told;
+std::string g_calls;
 void tell(const char* what, const Thread* thread) {
-    // At its start a thread is not the calling one yet.
-    g_told += std::string(what) + (thread == t_thread ? " own; " : "; ");
+    // At its start a thread is not the calling thread yet.
+    g_calls += std::string(what) + (thread == t_thread ? " own; " : "; ");
 }
 
 constexpr ThreadService kListed[] = {
@@ -33,7 +32,7 @@ class ThreadServices : public Records {
         Records::SetUp();
         before_ = g_thread_services;
         g_thread_services = kListed;
-        g_told.clear();
+        g_calls.clear();
     }
     void TearDown() override {
         g_thread_services = before_;
@@ -48,35 +47,35 @@ class ThreadServices : public Records {
     std::span<const ThreadService> before_;
 };
 
-TEST_F(ThreadServices, HearOfBeginningAndEnd) {
+TEST_F(ThreadServices, AreCalledAtBeginningAndEnd) {
     std::thread([] { attach_thread(); }).join();
-    EXPECT_EQ(g_told, "start; and start; on own; ending own; end own; and end own; ");
+    EXPECT_EQ(g_calls, "start; and start; on own; ending own; end own; and end own; ");
 }
 
-TEST_F(ThreadServices, HearOfChangesWhenTheThreadTakesNotice) {
+TEST_F(ThreadServices, AreCalledWhenTheThreadNoticesChanges) {
     std::thread([this] {
         attach_thread();
-        g_told.clear();
+        g_calls.clear();
         change(&LivePage::resets);
-        EXPECT_EQ(g_told, "");
-        take_notice(t_thread);
-        EXPECT_EQ(g_told, "reset own; ");
-        take_notice(t_thread);
-        EXPECT_EQ(g_told, "reset own; ");
+        EXPECT_EQ(g_calls, "");
+        apply_changes(t_thread);
+        EXPECT_EQ(g_calls, "reset own; ");
+        apply_changes(t_thread);
+        EXPECT_EQ(g_calls, "reset own; ");
         change(&LivePage::unloads);
         change(&LivePage::resets);
-        take_notice(t_thread);
-        EXPECT_EQ(g_told, "reset own; forget own; reset own; ");
+        apply_changes(t_thread);
+        EXPECT_EQ(g_calls, "reset own; forget own; reset own; ");
     }).join();
 }
 
-// Its state goes to the next one, which must not find paths into a module that is gone.
-TEST_F(ThreadServices, HearOfModulesUnloadedBetweenTwoThreads) {
+// Its state passes to the next thread, which must not find paths into an unloaded module.
+TEST_F(ThreadServices, AreCalledForModulesUnloadedBetweenTwoThreads) {
     std::thread([] { attach_thread(); }).join();
     change(&LivePage::unloads);
-    g_told.clear();
+    g_calls.clear();
     std::thread([] { attach_thread(); }).join();
-    EXPECT_EQ(g_told, "forget; start; and start; on own; ending own; end own; and end own; ");
+    EXPECT_EQ(g_calls, "forget; start; and start; on own; ending own; end own; and end own; ");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What `dwell run` keeps of a ring that its thread does not read: all of it while there is room,
-// then every second record, every fourth and so on, each with its weight.
+// What `dwell run` keeps of a ring that its thread does not read: all samples while there is room,
+// then every second, every fourth and so on, each with its weight.
 #include "runtime/sampling/sample_spill.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(SampleSpill, KeepsAllWhileThereIsRoom) {
     EXPECT_EQ(spill->writes, 100u);
 }
 
-// A minute at 100 Hz: what is kept lies evenly in it, and its weights add up to it.
+// A minute at 100 Hz: the samples kept are evenly distributed, and their weights add up to all.
 TEST(SampleSpill, ThinsEvenlyWhereThereIsNoMore) {
     Ring ring;
     const auto spill = std::make_unique<SampleSpill>();
@@ -98,7 +98,7 @@ TEST(SampleSpill, ThinsEvenlyWhereThereIsNoMore) {
     EXPECT_NEAR(static_cast<double>(numbers.size() * spill->stride), 6000, spill->stride);
 }
 
-// Every second record is small: those that stay are nearly all of it, and more have to go.
+// Every second record is small: those that stay take nearly all the room, so more must be dropped.
 TEST(SampleSpill, ThinsUntilThereIsRoom) {
     const auto spill = std::make_unique<SampleSpill>();
     std::vector<char> record(kRingBytes);
@@ -118,7 +118,7 @@ TEST(SampleSpill, ThinsUntilThereIsRoom) {
     EXPECT_GE(spill->stride, 4u);
 }
 
-// A program may write to memory that is none of its own, and so to this.
+// A program may write to memory that is not its own, and so to this.
 TEST(SampleSpill, EndsWhereItIsDamaged) {
     const auto spill = std::make_unique<SampleSpill>();
     perf_event_header header;

@@ -1,5 +1,4 @@
-// Call paths from registers and a copy of the stack, against those that the C library finds on the
-// stack itself.
+// Call paths from registers and a copy of the stack, compared with the C library's own walk.
 #include "runtime/sampling/sampled_path.h"
 
 #include <dlfcn.h>
@@ -28,7 +27,7 @@ struct Taken {
     std::vector<uint64_t> callers;  // as backtrace() has them, without take() itself
 };
 
-// That many bytes from `address` on, or as many as the calling thread's stack has.
+// That many bytes from `address` on, limited to the calling thread's stack.
 size_t bytes_on_stack(uint64_t address, size_t bytes) {
     pthread_attr_t attributes;
     void* low = nullptr;
@@ -100,7 +99,7 @@ TEST_F(SampledPath, IsThatOfTheStack) {
     }
 }
 
-TEST_F(SampledPath, EndsWhereThePieceDoes) {
+TEST_F(SampledPath, EndsWithTheStoredStack) {
     Taken taken;
     descend(40, 4000, &taken);
     bool whole = true;
@@ -111,8 +110,8 @@ TEST_F(SampledPath, EndsWhereThePieceDoes) {
     for (size_t i = 1; i < found.size(); ++i) EXPECT_EQ(found[i], taken.callers[i - 1]) << i;
 }
 
-// What is remembered of one sample is not taken for another one whose callers differ.
-TEST_F(SampledPath, RememberedWaysAreThoseOfTheStack) {
+// The cache for one sample is not used for another one with different callers.
+TEST_F(SampledPath, CachedWalksMatchTheStack) {
     Taken taken;
     std::thread([&taken] { descend(3, 4600, &taken); }).join();
     bool whole = false;
@@ -134,7 +133,7 @@ TEST_F(SampledPath, RememberedWaysAreThoseOfTheStack) {
     EXPECT_EQ(trace(taken, &whole), other);
 }
 
-// Of a library whose segments lie apart nothing in between is read, which is mapped without access.
+// For a library whose segments lie apart, the inaccessible memory between them is not read.
 TEST_F(SampledPath, TablesAreReadWhereTheyAre) {
     ScratchFolder folder;
     const std::string file = folder / "apart.so";

@@ -1,5 +1,5 @@
-// What is sampled in dwell's own slow work, however often that comes between two statements, is no
-// computation of the program's; all the rest is.
+// Samples in dwell's own slow work, however often, are no computation of the program; all others
+// are.
 #include "runtime/sampling/sampling.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@
 namespace dwell {
 namespace {
 
-// Some time of the C library's, which belongs to the program unless something says that it is
-// dwell's. Long enough for samples even where others use the processor, too.
+// Work inside the C library, which belongs to the program unless it is marked as dwell's. Long
+// enough for samples also on a busy machine.
 void burn() {
     static std::vector<char> bytes(1 << 16);
     const uint64_t from = samples_end(t_thread);
@@ -72,7 +72,7 @@ TEST_F(Sampling, OwnWorkIsNoComputationHoweverOftenItComes) {
     }
     drain_samples(t_thread, interval_);
     EXPECT_GE(own(), 150u);
-    // What was interrupted between the works may be an instruction of the C library's.
+    // The sample between two works may lie in the C library.
     EXPECT_LE(programs(), 5u);
 }
 
@@ -102,8 +102,8 @@ TEST_F(Sampling, OwnWorkIsKnownWhereMetricsAreRead) {
     EXPECT_LE(programs(), 5u);
 }
 
-// A thread that begins after the program has changed its environment gives its ring to `dwell run`
-// all the same: another thread may be changing it at that moment, so nobody looks there any more.
+// A thread that begins after the program has changed its environment still passes its ring to
+// `dwell run`: the environment is not read again, because another thread may be changing it.
 TEST_F(Sampling, TheEnvironmentIsReadOnce) {
     stop_sampling(t_thread);
     const int drain = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
