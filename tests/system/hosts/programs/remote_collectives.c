@@ -5,7 +5,7 @@
 //   remote_collectives paused FILE TIMES LATE_US  rank 1 is paused in the second third of a loop
 //   remote_collectives comms FILE TIMES LATE_US   communicators made, used and freed; prints a sum
 //   remote_collectives often FILE TIMES LATE_US   no one is late; prints a sum
-//   remote_collectives failing FILE TIMES LATE_US calls that MPI rejects on one rank, and tries again
+//   remote_collectives failing FILE TIMES LATE_US calls that MPI rejects on one rank, tried again
 //   remote_collectives end FILE TIMES LATE_US     rank 0 is late for MPI_Finalize
 #include <mpi.h>
 #include <stdio.h>
