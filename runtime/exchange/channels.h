@@ -15,10 +15,14 @@
 // which no receive was pending stay, because their senders may be waiting for an answer. At worst a
 // guess is the stamp of a later message that is already there; an older stamp would hide a wait.
 //
-// At most kPosted receives are kept in post order; freed ones of one kind share a place. Receives
-// beyond that (overflow) come after them, and only the first of these is matched with certainty.
-// Another overflow receive, or a later one, uses up an entry as usual, but reads the stamp of the
-// newest matching one and is labelled as guessed.
+// At most kPosted receives are kept in post order. Receives beyond that (overflow) come after them,
+// and only the first of these is matched with certainty. Another overflow receive, or a later one,
+// uses up an entry as usual, but reads the stamp of the newest matching one and is labelled as
+// guessed.
+//
+// A freed receive (MPI_Request_free) takes a message unseen, at any time. From then on every stamp
+// of the channel is such a guess, and receives use up the oldest matching entry: the remaining ones
+// are newer than all used ones, so that no guess is too old.
 //
 // A sender that may wait for its receiver asks for an answer: the receiver writes its enter stamp
 // into the entry. For single-copy sends receivers report their progress unasked (progress_log.h).
@@ -93,7 +97,6 @@ struct Posted {
     uint32_t comm;
     int32_t tag;
     uint32_t post_order;  // 0 = free
-    uint32_t detached;    // number of freed receives, whose completion is never seen; 0: not freed
 };
 constexpr int kPosted = 24;
 constexpr int kTransferClasses = 32;
@@ -119,12 +122,9 @@ struct Channel {
     uint32_t last_post_order;
     uint32_t drain_ticks;  // delay of MPI's next locked instruction while an entry's line is stored
     uint32_t posted_count;
-    uint32_t detached_count;     // of posted_count
     uint32_t overflow_receives;  // incomplete receives that are not among `posted`
-    uint32_t overflow_detached;  // of these, freed
     uint32_t overflow_first;     // post order of the first
     uint32_t overflow_next;      // post order of the earliest one pending; 0: not known
-    uint32_t detached_anywhere;  // last value read of g_detached_anywhere
     uint32_t accounted_drops;    // of in->dropped: reported by dropped runs
     uint32_t ignored_drops;      // of in->dropped: may have been received already
     uint32_t lost_count;
@@ -133,6 +133,7 @@ struct Channel {
     uint64_t paused_ticks;    // g_live->paused_ticks when the channel was last in step
     uint32_t lost_sync_count;  // g_lost_sync_count at that time
     bool in_step;              // `received` agrees with the sender's count
+    bool was_freed;            // a receive from the other process was freed; never reset
     std::atomic<uint32_t> lock;
     DroppedCount skipped;  // received messages whose entries were not read: see skip_stamp
     DroppedCount row;      // last entries written, if all of one communicator and tag
@@ -214,20 +215,24 @@ DualTime sent_at(const Announced& announced);
 uint32_t post(Channel* channel, uint32_t comm, int tag);
 // Removes a cancelled receive. Same host only.
 void unpost(Channel* channel, uint32_t post_order);
-// Marks a receive as freed: it takes its message when that arrives.
-void leave_posted(Channel* channel, uint32_t post_order, uint32_t comm, int tag);
-// Before a receive waits: freed receives take the entries that have arrived for them, so that the
-// ring has room for the entry of this receive.
-DWELL_COLD void take_for_detached(Channel* channel);
-// Whether the receive's entry is certain: no overflow receive may precede it.
+// Removes a freed receive, which may still take a message: the channel guesses from then on. Same
+// host only.
+DWELL_COLD void leave_posted(Channel* channel, uint32_t post_order);
+// The same for a receive from any source, and thus for all channels.
+DWELL_COLD void leave_posted_anywhere();
+// Whether the receive's entry is certain: no overflow or freed receive may precede it.
 bool is_post_order_known(Channel* channel, uint32_t post_order);
 
 // How often a receive may have taken a message unseen.
 extern uint32_t g_lost_sync_count __attribute__((visibility("hidden")));
 inline void mark_unsynchronised() { __atomic_fetch_add(&g_lost_sync_count, 1, __ATOMIC_RELAXED); }
-// A receive from any source was freed: it may take a message of any sender at any time.
-extern uint32_t g_detached_anywhere __attribute__((visibility("hidden")));
-void leave_posted_anywhere();
+// A receive from any source was freed; never reset.
+extern bool g_was_freed_anywhere __attribute__((visibility("hidden")));
+// Whether a freed receive may take, or has taken, a message of the channel.
+inline bool may_be_taken_unseen(const Channel* channel) {
+    return __atomic_load_n(&channel->was_freed, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&g_was_freed_anywhere, __ATOMIC_RELAXED);
+}
 
 // The entry of the message that a receive gets, or null when it is not there. `post_order` 0: not
 // posted before. MPI_ANY_TAG: the tag is not known yet. If the match is not certain, the newest
@@ -270,7 +275,7 @@ void answer(Channel* channel, ChannelEntry* entry, const EnterStamp& stamp);
 // Whether find_entry() may return the entry of another message, for a receive that was not posted
 // before.
 inline bool is_guessing(const Channel* channel) {
-    return !channel->in_step || channel->overflow_receives != 0;
+    return !channel->in_step || channel->overflow_receives != 0 || may_be_taken_unseen(channel);
 }
 
 }  // namespace dwell
