@@ -77,7 +77,7 @@ struct Totals {
 };
 
 // Whether enough entries were observed to show off_entries as a number: its standard error must be
-// at most a quarter of it. The standard error of a sum of independent parts is the root of the sum
+// at most a quarter of it. The standard error of a sum of independent trials is the root of the sum
 // of their squares.
 inline bool off_is_known(const Totals& totals) {
     constexpr uint64_t kErrors = 4;  // parts of it
