@@ -1,3 +1,4 @@
+// Finds procedures by their share of samples; see sampled_shares.h.
 #include "summarize/attribution/sampled_shares.h"
 
 namespace dwell {

@@ -1,3 +1,4 @@
+// Implements the naming of ranks by their coordinates in a process grid; see grid_places.h.
 #include "summarize/model/grid_places.h"
 
 #include <fmt/format.h>

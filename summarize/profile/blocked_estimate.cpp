@@ -1,3 +1,5 @@
+// Estimates waiting of calls without measured waiting; the method is described in
+// blocked_estimate.h.
 #include "summarize/profile/blocked_estimate.h"
 
 #include <algorithm>
