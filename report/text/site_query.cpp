@@ -390,8 +390,7 @@ class SiteReport {
             const bool is_inside = parent != kNoNode && is_one(parent);
             if (!is_inside && !is_one(row.node)) continue;
             Sum& sum = threads[{row.rank, row.thread}];
-            if (is_inside)
-                sum.totals.omp_wait_ns += waits_ns(row.totals);  // waiting below the nodes
+            if (is_inside) sum.totals.omp_wait_ns += waits_ns(row.totals);  // of children
             if (!is_one(row.node)) continue;
             sum.totals.time_ns += row.totals.time_ns;
             sum.totals.count += row.totals.count;
