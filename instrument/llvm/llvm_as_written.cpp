@@ -33,7 +33,7 @@ bool is_never_marked(const Function& function) {
            name.contains("$_") || llvm::demangle(name.str()).find("'lambda") != std::string::npos;
 }
 
-// A thunk is only marked at its end.
+// In a thunk clang marks only the exit, not the entry.
 void take_mark(Function& function) {
     const bool wanted = function.hasFnAttribute(kMark) || function.hasFnAttribute(kLeaveMark);
     function.removeFnAttr(kMark);

@@ -1,5 +1,6 @@
-// Implements the witness process, which shares one page with its parent; see witness.h. Questions
-// and answers are signals, so they keep their order among the observed signals.
+// Implements the witness process, which shares one page with its parent; see witness.h. A question
+// is a signal, so it keeps its order among the observed signals; the answer is a number in the
+// page.
 #include "report/console/witness.h"
 
 #include <sys/mman.h>
