@@ -27,28 +27,29 @@ constexpr double kNotableCause = 0.2;       // part of the waiting that makes a 
 constexpr double kNotableSetupWait = 0.05;  // of set-up
 constexpr double kNotableOfAll = 0.01;      // of the time that is judged
 
-// Whether the last place in `said`, such as "heat.c:78" or "heat.c:29 and :35", is in `file`.
-bool names_last(std::string_view said, const std::string& file) {
-    for (size_t colon; (colon = said.rfind(':')) != said.npos; said = said.substr(0, colon)) {
-        const bool number =
-            colon + 1 < said.size() && isdigit(static_cast<unsigned char>(said[colon + 1])) != 0;
-        const bool named = colon != 0 && said[colon - 1] != ' ';
+// Whether the last place in `preceding`, such as "heat.c:78" or "heat.c:29 and :35", is in `file`.
+bool names_last(std::string_view preceding, const std::string& file) {
+    for (size_t colon; (colon = preceding.rfind(':')) != preceding.npos;
+         preceding = preceding.substr(0, colon)) {
+        const bool number = colon + 1 < preceding.size() &&
+                            isdigit(static_cast<unsigned char>(preceding[colon + 1])) != 0;
+        const bool named = colon != 0 && preceding[colon - 1] != ' ';
         if (!number || !named) continue;
-        const std::string_view before = said.substr(0, colon);
+        const std::string_view before = preceding.substr(0, colon);
         return before.ends_with(" " + file) || before.ends_with("(" + file);
     }
     return false;
 }
 
-// "halo.c:88 MPI_Recv in exchange"; with little room, after a text `said` that ends with a place in
-// the same file, ":88 MPI_Recv in exchange".
+// "halo.c:88 MPI_Recv in exchange"; with little room, after a text `preceding` that ends with a
+// place in the same file, ":88 MPI_Recv in exchange".
 std::string statement_text(const Profile& profile, const CommLine& line, int room, bool utf8,
-                           const std::string& said = "") {
+                           const std::string& preceding = "") {
     const ProfileNode& node = profile.nodes[line.node];
     const ProfileNode& place = profile.nodes[line.place];
     std::string text = cut_place(place_text(place, utf8), room, utf8);
     const std::string file = printable(base_name(place.file), utf8);
-    if (room != kAllOfIt && place.line != 0 && names_last(said, file)) {
+    if (room != kAllOfIt && place.line != 0 && names_last(preceding, file)) {
         text = fmt::format(":{}", place.line);
     }
     text += (text.empty() ? "" : " ") + printable(node.name, utf8);

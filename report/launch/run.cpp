@@ -105,7 +105,7 @@ std::string set_preload(const std::string& libomp) {
     std::string entries = before == nullptr ? "" : before;
     if (!libomp.empty()) entries = preload_value(libomp, entries);
     setenv("LD_PRELOAD", preload_value(*library, entries).c_str(), 1);
-    // Kokkos opens the tool that its users name, in one of two variables.
+    // Kokkos opens the tool that one of two variables names.
     if (getenv("KOKKOS_PROFILE_LIBRARY") == nullptr) {
         setenv("KOKKOS_TOOLS_LIBS", library->c_str(), 0);
     }
@@ -113,7 +113,7 @@ std::string set_preload(const std::string& libomp) {
 }
 
 // One `dwell run` may run inside another; the outer one gets the observations of the inner one.
-void tell_outer_page(StatusPage* outer, const StatusPage* inner) {
+void update_outer_page(StatusPage* outer, const StatusPage* inner) {
     if (outer == nullptr || inner == nullptr) return;
     const uint32_t jobs = std::min(status_read(&inner->jobs), kStatusJobs);
     for (uint32_t i = 0; i < jobs; ++i) {
@@ -404,7 +404,7 @@ int run_command(const RunOptions& given) {
 
     StatusPage* page = status.page();
     if (page != nullptr) {
-        tell_outer_page(outer, page);
+        update_outer_page(outer, page);
         say_notes(page, outer, lines.get());
         const bool kept = recover_all(page, options, end.wait_status);
         if (!is_observed(page) && trouble.empty()) {

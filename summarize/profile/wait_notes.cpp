@@ -88,8 +88,8 @@ struct Unmeasured {
                                               // waits
     uint64_t guessed = 0;                     // messages whose matching send is uncertain
     uint64_t messages = 0;                    // messages without a time stamp
-    uint64_t meetings = 0;                    // collectives with ranks on other hosts, or of groups
-    uint64_t givers = 0;                      // contributors that wait until their data are taken
+    uint64_t collectives = 0;                 // collectives with ranks on other hosts, or of groups
+    uint64_t contributors = 0;                // contributors that wait until their data are taken
 };
 
 Unmeasured unmeasured_waits(const Profile& profile) {
@@ -102,9 +102,9 @@ Unmeasured unmeasured_waits(const Profile& profile) {
         } else if (!is_collective(node)) {
             calls.messages += totals.estimated_waits;
         } else if (totals.late_receiver_ns != 0) {
-            calls.givers += totals.estimated_waits;
+            calls.contributors += totals.estimated_waits;
         } else {
-            calls.meetings += totals.estimated_waits;
+            calls.collectives += totals.estimated_waits;
         }
         calls.guessed += totals.guessed_waits;
         if (totals.unknown_waits != 0 && totals.blocked_ns > totals.sync_ns) {
@@ -140,14 +140,14 @@ void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWr
     const bool near = on_one_host(profile);
     // On one host every message has a time stamp, or is labelled.
     const uint64_t messages = near ? 0 : calls.messages;
-    const uint64_t meetings = calls.meetings + (near ? calls.messages : 0);
+    const uint64_t collectives = calls.collectives + (near ? calls.messages : 0);
     if (messages != 0) {
         notes->add(
             fmt::format("{} message{} from other hosts came without {} time: what it is was "
                         "taken from earlier ones",
                         counted(messages), plural(messages), messages == 1 ? "its" : "their"));
     }
-    const uint64_t open = calls.givers + (near ? meetings : 0);
+    const uint64_t open = calls.contributors + (near ? collectives : 0);
     if (open != 0) {
         notes->add(
             fmt::format("{} collective call{} ended soon after a rank had come that MPI need "
@@ -156,12 +156,12 @@ void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWr
                         "waited for that one",
                         counted(open), plural(open)));
     }
-    if (meetings != 0 && !near) {
+    if (collectives != 0 && !near) {
         notes->add(
             fmt::format("{} collective call{} met ranks of other hosts that did not tell "
                         "when they came, or ranks that MPI need not wait for: what was "
                         "waited is estimated",
-                        counted(meetings), plural(meetings)));
+                        counted(collectives), plural(collectives)));
     }
     if (calls.guessed != 0) {
         notes->add(
