@@ -79,7 +79,7 @@ std::string between_text(const Profile& profile, const ProfileInterval& interval
     const ProfileNode& first = profile.nodes[from];
     const ProfileNode& last = profile.nodes[to];
     const std::string start = cut_place(place_text(first, utf8), room, utf8);
-    // The computation's own line would mean nothing there.
+    // A single line does not limit the computation, so the calls are named.
     if (start == end) return "between calls of " + cut_name(shown_name(last, utf8), room, utf8);
     return "between " + start + " and " +
            (first.file == last.file ? fmt::format(":{}", last.line) : end);
@@ -233,7 +233,7 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
     std::string text =
         fmt::format("Main cause: {}, and others wait {}", cause_words(profile, first, room, utf8),
                     per_rank_text(profile, first.time_ns, utf8));
-    // A long sentence omits where others wait; the cause is not in that line.
+    // The sentence omits where others wait if it is long: that line does not contain the cause.
     const bool is_long = !stall_words(profile, first.stall).verb.empty() || room <= kLeastRoom;
     const CommLine* const line = line_waiting_for(profile, lines, first);
     if (line != nullptr && !is_long) {

@@ -166,7 +166,7 @@ void JobLines::await_others() {
 }
 
 void JobLines::print_new() {
-    struct flock whole {};  // one process at a time; independent of the locks that show running
+    struct flock whole {};  // one process at a time; independent of the flock() of running
                             // processes
     whole.l_type = F_WRLCK;
     fcntl(file_, F_OFD_SETLKW, &whole);

@@ -44,7 +44,7 @@ std::string hosts_text(const Job& job) {
     return fmt::format("on {} hosts ({})", job.hosts.size(), names);
 }
 
-// Above the limit of probe control, but in a run too short for the control to reduce the cost.
+// The cost is above the limit of probe control, in a run of less than a second.
 constexpr double kControlLimit = 0.01;  // the default of --probe-limit
 constexpr double kShortRun_ns = 1e9;
 bool is_above_limit(const Profile& profile, const Job& job) {
