@@ -1,17 +1,18 @@
-// Walks GCC's call graph and the bodies of its procedures for selection's facts.
+// Collects facts for selection from GCC's call graph and the bodies of its procedures; see
+// gcc_facts.h.
 #include "instrument/gcc/gcc_facts.h"
 
 namespace dwell {
 
 namespace {
 
-// memcpy and its like are expanded in place up to about this size.
+// memcpy and similar functions are expanded in place up to about this size.
 constexpr unsigned kInPlaceBytes = 256;
 
-// Loops are numbered as they are found.
+// Loops are numbered in the order of their discovery.
 unsigned loops_before_recursion = 0;
 
-// An attribute that no program can write.
+// An attribute that no source can contain.
 constexpr const char* kLoopless = "dwell loopless";
 
 bool is_in_place_builtin(const gcall* call, tree decl) {
@@ -29,7 +30,7 @@ bool is_in_place_builtin(const gcall* call, tree decl) {
         default:
             break;
     }
-    // Functions of mathematics are not const because they may set errno.
+    // Mathematical functions are not const because they may set errno.
     if (!SCALAR_FLOAT_TYPE_P(TREE_TYPE(TREE_TYPE(decl)))) {
         return false;
     }
@@ -74,7 +75,7 @@ class ReturningBlocks {
         returns_ = reached_[single_succ(ENTRY_BLOCK_PTR_FOR_FN(body))->index];
     }
 
-    // Whether what the block calls counts: not on ways to abort or throw in a function that can
+    // Whether calls in the block count: not on paths to abort or throw in a function that can
     // return.
     bool counts(basic_block block) const { return !returns_ || reached_[block->index]; }
 
@@ -105,7 +106,7 @@ bool has_loop(function* body) {
     return false;
 }
 
-// The body that `node` is compiled from: clones that are not materialised yet have none.
+// The body from which `node` is compiled: clones that are not materialised yet have none.
 function* body_of(cgraph_node* node) {
     while (node->clone_of != nullptr) {
         node = node->clone_of;
@@ -113,7 +114,7 @@ function* body_of(cgraph_node* node) {
     if (!node->has_gimple_body_p()) {
         return nullptr;
     }
-    node->get_untransformed_body();  // link-time optimisation reads bodies when asked
+    node->get_untransformed_body();  // link-time optimisation reads bodies on demand
     function* body = DECL_STRUCT_FUNCTION(node->decl);
     return body != nullptr && body->cfg != nullptr ? body : nullptr;
 }
@@ -145,7 +146,7 @@ class Gatherer {
     cgraph_node* node(size_t i) const { return nodes_[i]; }
 
   private:
-    // `inside` are the procedures around the one inlined.
+    // `inside` are the procedures around the inlined one.
     void add_body(cgraph_node* node, ProcedureFacts& facts, bool initialiser,
                   std::vector<tree> inside) {
         function* body = body_of(node);
@@ -202,8 +203,8 @@ class Gatherer {
                 return;
             }
         }
-        // What headers of the system register, such as the streams of <iostream>, is no code of
-        // the user's.
+        // Objects that system headers register, such as the streams of <iostream>, are not user
+        // code.
         const location_t place = gimple_location(call);
         if (initialiser && (place == UNKNOWN_LOCATION || in_system_header_at(place) ||
                             (decl != nullptr && linkage_name(decl) == "__cxa_atexit"))) {
@@ -268,7 +269,7 @@ void mark_new_loops(function* procedure) {
     }
     for (class loop* loop : loops_list(procedure, 0)) {
         if (static_cast<unsigned>(loop->num) >= loops_before_recursion) {
-            // All that it else does is to keep a warning about this loop from coming twice.
+            // The flag has only one other effect: it prevents a repeated warning about this loop.
             loop->warned_aggressive_loop_optimizations = true;
         }
     }

@@ -1,5 +1,5 @@
-// GCC's own headers in an order that works; they forbid names that the standard library's headers
-// use, so those come first.
+// Includes GCC's own headers in an order that works. They poison names that the standard library's
+// headers use, so standard headers come first.
 #ifndef DWELL_INSTRUMENT_GCC_GCC_HEADERS_H_
 #define DWELL_INSTRUMENT_GCC_GCC_HEADERS_H_
 

@@ -1,3 +1,5 @@
+// Finds test blocks of loops and loops that GCC divided, with the help of the source text; see
+// gcc_loop_shape.h.
 #include "instrument/gcc/gcc_loop_shape.h"
 
 #include "instrument/selection/source_text.h"
@@ -15,7 +17,7 @@ std::string_view line_of(const std::string& file, uint32_t line) {
 
 bool is_known(location_t location) { return LOCATION_LOCUS(location) > BUILTINS_LOCATION; }
 
-// Where the inlined procedures were called that the statement came from, the innermost first.
+// The call locations of the inlined procedures that contain the statement, innermost first.
 std::vector<location_t> calls_around(location_t location) {
     std::vector<location_t> calls;
     for (tree block = LOCATION_BLOCK(location); block != NULL_TREE && TREE_CODE(block) == BLOCK;
@@ -25,7 +27,7 @@ std::vector<location_t> calls_around(location_t location) {
     return calls;
 }
 
-// A loop as it stands in its own procedure, which may be inlined itself.
+// The source text of a loop, in its own procedure, which may be inlined.
 class Text {
   public:
     explicit Text(class loop* loop) : loop_(loop) {}
@@ -81,10 +83,10 @@ gcond* test_of(basic_block block) {
     return last != nullptr && EDGE_COUNT(block->succs) == 2 ? dyn_cast<gcond*>(last) : nullptr;
 }
 
-// By exception or computed jump: no way on within a condition.
+// An exception or computed jump: never part of a condition.
 bool is_jump(const edge way) { return (way->flags & EDGE_COMPLEX) != 0; }
 
-// Where the block begins to do something, or what it tests.
+// The place of the block's first action, or of its test.
 location_t place_of_block(basic_block block) {
     if (const gcond* test = test_of(block)) return gimple_location(test);
     for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
@@ -94,8 +96,7 @@ location_t place_of_block(basic_block block) {
     return UNKNOWN_LOCATION;
 }
 
-// Whether the block does nothing beside computing and testing a part of the condition of the loop
-// statement `own`.
+// Whether the block only computes and tests a part of the condition of the loop statement `own`.
 bool only_tests(basic_block block, const Around& own, Text& text) {
     for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
         const location_t location = gimple_location(gsi_stmt(at));
@@ -105,8 +106,7 @@ bool only_tests(basic_block block, const Around& own, Text& text) {
     return true;
 }
 
-// The same for a header of which the source does not tell: what it does beside stands on the line
-// of its test.
+// The same for a header without readable source: its other actions are on the line of its test.
 bool seems_to_test(basic_block block) {
     const int line = LOCATION_LINE(place_of_block(block));
     for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
@@ -119,7 +119,7 @@ bool seems_to_test(basic_block block) {
 
 bool is_in(const Blocks& blocks, basic_block block) { return blocks.count(block) != 0; }
 
-// Whether one of the block's ways on leads back to the header at once: a body without statements.
+// Whether a successor of the block leads directly back to the header: a body without statements.
 bool goes_back(class loop* loop, basic_block block) {
     for (const edge on : block->succs) {
         if (on->dest == loop->header) return true;
@@ -128,7 +128,7 @@ bool goes_back(class loop* loop, basic_block block) {
     return false;
 }
 
-// `inner` begins where `outer` does.
+// Whether `inner` begins at the same place as `outer`.
 bool begin_together(class loop* outer, class loop* inner) {
     basic_block block = outer->header;
     while (block != inner->header) {
@@ -147,8 +147,8 @@ bool leaves(class loop* loop, const Blocks& blocks) {
     return false;
 }
 
-// Whether the block may follow those of a test: reached from these, or from itself in a loop that a
-// procedure put into the condition has.
+// Whether the block may follow the blocks of a test: its predecessors are among them, or itself in
+// a loop inside the condition (from an inlined procedure).
 bool is_reached_from(const Blocks& tests, basic_block block, class loop* loop) {
     class loop* inner = block->loop_father;
     for (const edge before : block->preds) {
@@ -169,7 +169,7 @@ bool only_tests(class loop* inner, const Around& own, Text& text) {
 
 struct Test {
     Blocks blocks;
-    bool guessed = false;  // the source does not tell
+    bool guessed = false;  // the source does not decide it
 };
 
 Test test_of_loop(class loop* loop) {
@@ -200,7 +200,7 @@ Test test_of_loop(class loop* loop) {
     }
     const bool leaving = leaves(loop, test.blocks);
     if (known) {
-        // What is declared in the condition is destroyed on both ways.
+        // Objects declared in the condition are destroyed on both paths.
         test.guessed = !leaving && std::any_of(test.blocks.begin(), test.blocks.end(), test_of);
     } else {
         // Fortran's own loops have no parentheses.
@@ -211,7 +211,7 @@ Test test_of_loop(class loop* loop) {
     return test;
 }
 
-// Both in one source statement, although GCC cannot tell.
+// Whether both are one loop statement of the source, although GCC cannot distinguish this.
 bool is_same(class loop* outer, class loop* inner) {
     if (!begin_together(outer, inner)) return false;
     const Blocks tests = test_blocks(inner);
@@ -226,7 +226,7 @@ bool is_same(class loop* outer, class loop* inner) {
 }  // namespace
 
 class loop* part_of_same(class loop* loop) {
-    if (loop_outer(loop) == nullptr) return nullptr;  // the procedure
+    if (loop_outer(loop) == nullptr) return nullptr;  // the procedure itself
     for (class loop* inner = loop->inner; inner != nullptr; inner = inner->next) {
         if (is_same(loop, inner)) return inner;
     }

@@ -1,4 +1,5 @@
-// What of a loop is the test before its body, and which of GCC's loops are one in the source.
+// Relates GCC's loops to loops of the source: finds the test before a loop's body, and GCC's loops
+// that are one loop in the source.
 #ifndef DWELL_INSTRUMENT_GCC_GCC_LOOP_SHAPE_H_
 #define DWELL_INSTRUMENT_GCC_GCC_LOOP_SHAPE_H_
 
@@ -6,19 +7,20 @@
 
 namespace dwell {
 
-// A loop of several ways back (continue, a condition at the end of the body) looks to GCC like
-// loops within each other that begin at the same place: the one inside `loop` that is a part of it;
-// null when there is none.
+// GCC divides a loop with several back edges (continue, a condition at the end of the body) into
+// nested loops that begin at the same place. Returns the loop inside `loop` that is a part of it,
+// or null.
 class loop* part_of_same(class loop* loop);
 
-// The innermost of them: the header that every iteration begins with is its.
+// The innermost part: its header begins every iteration.
 class loop* innermost_part(class loop* loop);
 
-// The blocks that are nothing but the condition before the body, as in a while statement: left from
-// there, the header was reached without an iteration. Empty for other loops.
+// The blocks that only belong to the condition before the body, as in a while statement: when the
+// loop is left from there, the header was reached without an iteration. Empty for other loops.
 std::unordered_set<basic_block> test_blocks(class loop* loop);
 
-// Whether the source does not tell them: it cannot be read, or a macro holds the statement.
+// Whether the test blocks are a guess: the source cannot be read, or a macro contains the
+// statement.
 bool is_test_guessed(class loop* loop);
 
 }  // namespace dwell

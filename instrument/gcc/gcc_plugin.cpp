@@ -1,20 +1,20 @@
-// dwell_gcc.so: finds the sites of a program while GCC compiles it, puts probes in and writes the
-// static table. One plugin for C, C++ and Fortran: all become GIMPLE. With -flto it works in the
-// link step, so it must stand on that command line too.
+// dwell_gcc.so: finds the sites of a program while GCC compiles it, inserts probes and writes the
+// static table. One plugin for C, C++ and Fortran, because all become GIMPLE. With -flto it works
+// in the link step, so that command line needs it, too.
 //
 // Arguments (-fplugin-arg-dwell_gcc-KEY[=VALUE]): all: probes at every procedure and loop; verbose:
-// say what was done; enable=FILE: the enabling profile.
+// report what was done; enable=FILE: the enabling profile.
 #include "instrument/gcc/gcc_probes.h"
 #include "instrument/selection/profile_wishes.h"
 
-// GCC looks for these two names.
+// GCC looks up these two names.
 __attribute__((visibility("default"))) int plugin_is_GPL_compatible;
 
 namespace dwell {
 
 namespace {
 
-// State of one compiler process. No trees are kept in it: GCC's collector does not see it.
+// State of one compiler process. It contains no trees, because GCC's collector does not scan it.
 struct Unit {
     UnitFacts facts;
     SelectionOptions options;
@@ -27,7 +27,7 @@ struct Unit {
 };
 Unit unit;
 
-// The memory below the stack pointer belongs to the probes.
+// Without a red zone: the memory below the stack pointer belongs to the probes.
 void give_up_red_zone(tree decl) {
     if ((target_flags & MASK_NO_RED_ZONE) == 0) {
         target_flags |= MASK_NO_RED_ZONE;
@@ -60,7 +60,7 @@ void instrument(function* procedure) {
     loop_optimizer_finalize();
 }
 
-// Fortran's main program stays out of the compiler's own main, which has no row.
+// Separates Fortran's main program from the compiler's own main, which has no row.
 void note_procedure(function* procedure) {
     if (linkage_name(procedure->decl) == "MAIN__") {
         DECL_UNINLINABLE(procedure->decl) = 1;

@@ -1,5 +1,6 @@
-// Builds the probes' asm statements and inserts them. They are volatile, so they stay in order
-// and are never dropped, but touch no memory, so that loads, stores and vectorisation pass by.
+// Builds the probes' asm statements and inserts them. The statements are volatile, so they stay in
+// order and are never removed. But they do not touch memory, so loads, stores and vectorisation may
+// pass them.
 #include "instrument/gcc/gcc_probes.h"
 
 #include "instrument/gcc/gcc_loop_shape.h"
@@ -25,8 +26,8 @@ class ProbeInserter {
         insert_landed();
         const bool probed = sites_.group.rows[0].probes;
         const LeavePlaces places = probed ? find_leave_places(procedure_) : LeavePlaces{};
-        // Where one edge leaves several, inner loops come before outer ones and those before the
-        // procedure.
+        // On an edge that leaves several sites, inner loops come before outer ones, and loops
+        // before the procedure.
         for (size_t i = sites_.probed_loops.size(); i-- > 0;) {
             insert_loop(sites_.probed_loops[i]);
         }
@@ -40,11 +41,11 @@ class ProbeInserter {
     }
 
   private:
-    // `number` is an input of the probe, or the name for the address that it gives back.
+    // `number` is an input of the probe, or the variable for the address that it returns.
     gimple_seq probe(ProbeKind kind, int row, tree number, location_t location) {
         vec<tree, va_gc>* inputs = nullptr;
         vec<tree, va_gc>* outputs = nullptr;
-        // complete_probes puts the frame's slot here.
+        // complete_probes puts the frame slot here.
         vec_safe_push(inputs, asm_operand("i", integer_zero_node));
         if (gives_address(kind)) {
             vec_safe_push(outputs, asm_operand("=r", number));
@@ -90,15 +91,16 @@ class ProbeInserter {
         }
     }
 
-    // How often the header was reached, without and with the present time; null: not counted.
+    // How often the header was reached, with and without the present time; null: not counted.
     struct Count {
         tree before;
         tree after;
     };
 
-    // Only the leave probes use the numbers, so a loop whose trips are known when it is entered
-    // pays nothing for them. One number in a register is enough: where some way out needs that of
-    // before, it goes up behind the body, but for a latch that must stay empty or has many ways in.
+    // Only the leave probes use the numbers, so a loop with a trip count that is known at entry has
+    // no cost. One number in a register is enough: if some exit needs the number before the
+    // increment, the increment moves behind the body, except for a latch that must stay empty or
+    // has many predecessors.
     Count count_iterations(class loop* loop, class loop* last_part, bool before_too) {
         tree before = NULL_TREE;
         tree after = make_ssa_name(uint64_type_node);
@@ -126,7 +128,7 @@ class ProbeInserter {
         return {before, NULL_TREE};
     }
 
-    // Counts in memory where the body begins.
+    // Counts in memory at the beginning of the body.
     void count_at(tree address, class loop* part, const std::unordered_set<basic_block>& tests,
                   location_t location) {
         const auto count = [&] {
@@ -167,12 +169,13 @@ class ProbeInserter {
             gsi_insert_seq_on_edge(entering,
                                    probe(ProbeKind::kLoopEnter, site.row, NULL_TREE, location));
         }
-        std::vector<std::pair<edge, bool>> ways;  // out, and whether the test before the body is
+        std::vector<std::pair<edge, bool>> ways;  // exits, and whether the test before the body is
+                                                  // the exit
         bool before_too = false;
         auto_vec<edge> exits = get_loop_exit_edges(site.loop);
         for (edge leaving : exits) {
             if ((leaving->flags & EDGE_COMPLEX) != 0) {
-                continue;  // by exception or computed jump: the library notices
+                continue;  // exception or computed jump: the library detects it
             }
             ways.emplace_back(leaving, tests.count(leaving->src) != 0);
             before_too = before_too || ways.back().second;
@@ -203,7 +206,7 @@ class ProbeInserter {
         }
     }
 
-    // The innermost loop with probes around the block, else the procedure.
+    // The row of the innermost probed loop around the block, else of the procedure.
     int row_around(basic_block block) const {
         for (class loop* loop = block->loop_father; loop != nullptr; loop = loop_outer(loop)) {
             for (const LoopSite& site : sites_.probed_loops) {
@@ -213,8 +216,9 @@ class ProbeInserter {
         return 0;
     }
 
-    // Where an exception is caught, and after calls that may return once more. Not on its way
-    // through destructors: whatever they enter notices, and empty ones shall go on costing nothing.
+    // Inserts probes where an exception is caught, and after calls that may return twice.
+    // Destructors during unwinding get none: procedures that they enter detect the unwinding, and
+    // empty destructors must stay free of cost.
     void insert_landed() {
         eh_landing_pad pad;
         for (unsigned i = 0; vec_safe_iterate(procedure_->eh->lp_array, i, &pad); ++i) {

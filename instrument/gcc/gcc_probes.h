@@ -1,4 +1,4 @@
-// Puts probes into the procedure that GCC is compiling.
+// Inserts probes into the procedure that GCC is compiling, and arranges their code.
 #ifndef DWELL_INSTRUMENT_GCC_GCC_PROBES_H_
 #define DWELL_INSTRUMENT_GCC_GCC_PROBES_H_
 
@@ -7,24 +7,24 @@
 
 namespace dwell {
 
-// `group` is the number of the procedure's rows in the unit's table. Loops must be known to GCC
-// with preheaders and exits.
+// `group` is the number of the procedure's rows in the unit's table. GCC must have computed its
+// loops, with preheaders and exits.
 void insert_probes(function* procedure, const ProcedureSites& sites, int group);
 
-// Where leaving the procedure is probed: a probe before each statement, or on each edge.
+// The places where leaving the procedure is probed: before statements, or on edges.
 struct LeavePlaces {
     std::vector<gimple*> before;
     std::vector<edge> on;
 };
-// Before calls that will be jumps, otherwise before returning.
+// Before calls that will become jumps, otherwise before the return.
 LeavePlaces find_leave_places(function* procedure);
 
-// When GIMPLE has become RTL: gives the probes of the procedure the address of their frame. (Not
-// before: a memory operand in GIMPLE would count as a use of all memory.)
+// Call when GIMPLE has become RTL: gives the probes of the procedure the address of their frame.
+// (Not before: a memory operand in GIMPLE would count as a use of all memory.)
 void complete_probes();
 
-// Before blocks are put in their last order: takes what probes do when their site is on out of the
-// way of what runs when it is off.
+// Call before the final block order: moves the code of probes for enabled sites away from the path
+// of disabled sites.
 void move_bodies_away();
 
 }  // namespace dwell

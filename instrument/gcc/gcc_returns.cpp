@@ -1,13 +1,13 @@
-// Where a procedure is left. A call that the compiler turns into a jump must be the last thing
-// done, so the probe comes before it; where that is not sure the call stays a call: then the tree
-// is right in any case.
+// Finds the places where a procedure is left. A call that the compiler turns into a jump must be
+// the last action, so the probe comes before it. Where that is uncertain the call is kept as a
+// call, so that the tree is right in any case.
 #include "instrument/gcc/gcc_probes.h"
 
 namespace dwell {
 
 namespace {
 
-// Scalars in registers only: whether stack arguments fit is known much later.
+// Only scalars in registers: whether stack arguments fit is known much later.
 bool passes_in_registers(const gcall* call) {
     unsigned integers = 0;
     unsigned floats = 0;
@@ -52,8 +52,8 @@ class TailCalls {
     TailCalls(const TailCalls&) = delete;
     TailCalls& operator=(const TailCalls&) = delete;
 
-    // The call before `at`, with nothing between that makes code, when it can become a jump that
-    // returns `value` (null: nothing).
+    // The call before `at`, without code in between, if it can become a jump that returns `value`
+    // (null: nothing).
     gcall* before(gimple_stmt_iterator at, tree value) {
         if (!possible_) {
             return nullptr;
@@ -84,7 +84,7 @@ class TailCalls {
         if (meaning == CallMeaning::kNone || meaning == CallMeaning::kInPlace) {
             return false;
         }
-        // The type of the result must need no conversion on the way.
+        // The result must need no conversion.
         tree result = gimple_call_return_type(call);
         if (!is_simple(result) ||
             (value != NULL_TREE &&
@@ -94,7 +94,7 @@ class TailCalls {
         return !sees_locals(call);
     }
 
-    // Whether the callee may read or write local variables that are alive.
+    // Whether the callee may read or write live local variables.
     bool sees_locals(gcall* call) {
         tree variable;
         unsigned i;
@@ -172,8 +172,8 @@ class LeaveFinder {
   private:
     static constexpr int kMaxDepth = 8;
 
-    // When `block` does nothing up to `last` and some way into it ends in a call that can be a
-    // jump: takes care of every way into it.
+    // If `block` does nothing up to `last` and some predecessor ends in a call that can be a jump:
+    // handles every edge into it.
     bool divide(basic_block block, gimple_stmt_iterator last, tree value, int depth) {
         if (depth == kMaxDepth || !is_empty_before(last)) {
             return false;
@@ -225,7 +225,7 @@ class LeaveFinder {
         return true;
     }
 
-    // What is returned by those who come this way.
+    // The value returned on that edge.
     static tree value_on(edge entering, tree value) {
         if (value != NULL_TREE && TREE_CODE(value) == SSA_NAME) {
             gimple* definition = SSA_NAME_DEF_STMT(value);

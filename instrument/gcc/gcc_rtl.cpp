@@ -1,13 +1,13 @@
-// What is done to probes when GIMPLE has become RTL: they get the address of their frame, and when
-// registers are given and the frame is laid out, what they do if their site is on moves to the end
-// of the procedure. There it costs no taken branch where the site is off.
+// Completes probes when GIMPLE has become RTL: they get the address of their frame. After register
+// allocation and frame layout, the code of probes for enabled sites moves to the end of the
+// procedure, so that a disabled site costs no taken branch.
 #include "instrument/gcc/gcc_probes.h"
 
 namespace dwell {
 
 namespace {
 
-// The one asm of an instruction, if it is a probe.
+// The only asm of an instruction, if it is a probe.
 rtx probe_in(rtx_insn* instruction) {
     if (!NONJUMP_INSN_P(instruction)) {
         return nullptr;
@@ -33,7 +33,7 @@ rtx_insn* jump_to(rtx_code_label* label, rtx pattern, rtx_insn* after) {
     return jump;
 }
 
-// Volatile, so that no test takes another's place.
+// Volatile, so that no test replaces another.
 rtx level_of(const ProbeParts& parts) {
     rtx symbol = gen_rtx_SYMBOL_REF(Pmode, ggc_strdup(("*" + parts.level).c_str()));
     SYMBOL_REF_FLAGS(symbol) |= SYMBOL_FLAG_LOCAL;
@@ -42,7 +42,7 @@ rtx level_of(const ProbeParts& parts) {
     return level;
 }
 
-// Blocks are in the order of their instructions; where this one ends up GCC decides later.
+// Blocks are in the order of their instructions; GCC decides later where this one is placed.
 void move_body(rtx_insn* instruction, rtx operands, const ProbeParts& parts) {
     basic_block before = BLOCK_FOR_INSN(instruction);
     const edge past = split_block(before, instruction);

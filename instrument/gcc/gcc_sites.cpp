@@ -33,7 +33,7 @@ Place place_of(location_t location) {
     return place;
 }
 
-// How many inlined procedures lie between the statement and the procedure that is compiled.
+// The number of inlined procedures between the statement and the compiled procedure.
 int inline_depth(location_t location) {
     int depth = 0;
     for (tree block = LOCATION_BLOCK(location); block != NULL_TREE && TREE_CODE(block) == BLOCK;
@@ -43,8 +43,8 @@ int inline_depth(location_t location) {
     return depth;
 }
 
-// Lines of a run of statements, those of procedures inlined into it left out as far as the compiler
-// kept them apart (it does with -g).
+// The lines of a run of statements, without those of inlined procedures as far as the compiler
+// recorded them (it does with -g).
 class Extent {
   public:
     void add(location_t location) {
@@ -91,14 +91,14 @@ void set_place(TableRow& row, const Place& place) {
     row.column = place.column;
 }
 
-// Whether the header is all of the loop; the optimisers give such a loop an empty latch.
+// Whether the loop consists of its header; the optimisers give such a loop an empty latch.
 bool ends_at_once(class loop* loop) {
     return loop->header == loop->latch ||
            (loop->num_nodes == 2 && last_stmt(loop->latch) == nullptr);
 }
 
-// A loop begins where its condition stands when that comes first (for, while, do of Fortran), else
-// at its first statement (do ... while).
+// A loop begins at its condition if that comes first (for, while, do of Fortran), else at its first
+// statement (do ... while).
 void set_loop_place(TableRow& row, basic_block header, const std::vector<basic_block>& blocks,
                     bool tests_first) {
     Extent head;
@@ -130,7 +130,7 @@ void set_loop_place(TableRow& row, class loop* loop) {
     free(blocks);
 }
 
-// The same for one that GCC does not know as it was written.
+// The same for a loop that GCC does not know as written.
 void set_loop_place(TableRow& row, const WrittenLoop& loop) {
     gimple* last = last_stmt(loop.header);
     const bool tests_first = last != nullptr && gimple_code(last) == GIMPLE_COND &&
@@ -145,8 +145,7 @@ bool has_attribute(tree decl, const char* name) {
     return lookup_attribute(name, DECL_ATTRIBUTES(decl)) != NULL_TREE;
 }
 
-// Not written by a programmer. What the compiler makes of the bodies of lambdas, coroutines and
-// OpenMP constructs was.
+// Whether no programmer wrote it. Bodies of lambdas, coroutines and OpenMP constructs are written.
 bool is_artificial(tree decl, const std::string& name) {
     const size_t lambda = name.find("Ul");
     const bool written =
@@ -179,7 +178,7 @@ bool is_glue(function* procedure) {
     const std::string name = linkage_name(decl);
     if ((name == "main" && strstr(lang_hooks.name, "Fortran") != nullptr) ||
         name.starts_with("_sub_I_") || name.starts_with("_sub_D_")) {
-        return true;  // the latter two: of sanitizers and coverage
+        return true;  // the latter two: code of sanitizers and coverage
     }
     if (!is_static_initialiser(decl) ||
         !(DECL_STATIC_CONSTRUCTOR(decl) || DECL_STATIC_DESTRUCTOR(decl))) {
@@ -243,8 +242,8 @@ class Finder {
         row.flags = is_artificial(decl, row.name) ? kRowArtificial : 0;
         set_place(row, place_of(DECL_SOURCE_LOCATION(decl)));
         const Place end = place_of(procedure_->function_end_locus);
-        // A Fortran procedure with several entries becomes one more, placed at the end of its
-        // module.
+        // A Fortran procedure with several entries becomes an additional one, placed at the end of
+        // its module.
         if (row.line == 0 || is_static_initialiser(decl) || row.name.starts_with("master.")) {
             Extent statements;
             basic_block block;
@@ -261,7 +260,7 @@ class Finder {
 
     void add_loops() {
         if (facts_.loopless(procedure_->decl)) {
-            return;  // recursion that became a loop
+            return;  // a recursion that became a loop
         }
         std::unique_ptr<WrittenLoops> written;
         if (procedure_->calls_setjmp || procedure_->has_nonlocal_label) {
@@ -295,7 +294,7 @@ class Finder {
         }
     }
 
-    // Where a loop ends that GCC does not tell from others no probe can stand.
+    // No probe can stand at the end of a loop that GCC confuses with others.
     void add_blurred_loops(const WrittenLoops& written) {
         for (const WrittenLoop& loop : written.all()) {
             class loop* around = loop.header->loop_father;
@@ -312,7 +311,7 @@ class Finder {
         }
     }
 
-    // The innermost loop with a row, among this one and those around it.
+    // The innermost loop with a row, this one or one around it.
     class loop* written_loop(class loop* loop) const {
         while (loop != nullptr && rows_.count(loop) == 0) {
             loop = loop_outer(loop);
@@ -347,7 +346,7 @@ class Finder {
         row.flags = decl != NULL_TREE && is_artificial(decl, row.name) ? kRowArtificial : 0;
         set_place(row, place_of(gimple_location(call)));
         if (row.line == 0) {
-            row.flags |= kRowArtificial;  // of OpenMP's run-time library, for one
+            row.flags |= kRowArtificial;  // such as OpenMP's run-time library
         }
         loop = written_loop(loop);
         row.enclosing = row_of(loop);
@@ -387,7 +386,8 @@ class Finder {
     ProcedureSites sites_;
     std::vector<class loop*> loops_;
     std::unordered_map<class loop*, int> rows_;
-    std::unordered_map<class loop*, class loop*> wholes_;  // of those that are a part of one
+    std::unordered_map<class loop*, class loop*> wholes_;  // whole loops, by loops that are a part
+                                                           // of one
     std::unordered_map<class loop*, LoopFacts> loop_facts_;
 };
 

@@ -1,5 +1,5 @@
-// The sites of the procedure that GCC is compiling: the rows of its table, and which loops and
-// calls they stand for.
+// The sites of the procedure that GCC is compiling: the rows of its table, and the loops and calls
+// of these rows.
 #ifndef DWELL_INSTRUMENT_GCC_GCC_SITES_H_
 #define DWELL_INSTRUMENT_GCC_GCC_SITES_H_
 
@@ -13,12 +13,12 @@ namespace dwell {
 struct LoopSite {
     class loop* loop;
     int row;
-    bool calls;  // so it may be left without a probe
+    bool calls;  // contains calls, so it may be left without a leave probe
 };
 
 struct ProcedureSites {
     TableGroup group;
-    std::vector<LoopSite> probed_loops;  // outer ones first
+    std::vector<LoopSite> probed_loops;  // outer ones before inner ones
     std::vector<gcall*> vforks;
     unsigned loops_seen = 0;
 };
@@ -30,13 +30,13 @@ struct SelectionOptions {
 
 // How far a procedure may be instrumented.
 enum class Treatment {
-    kLeaveAlone,  // no rows: its code is not the compiler's, or no code of a programmer
+    kLeaveAlone,  // no rows: the code is not from the compiler, or not from a programmer
     kRowsOnly,    // probes are unsafe or unwanted there
     kProbes,
 };
 Treatment treatment_of(function* procedure);
 
-// Loops must be known to GCC (loop_optimizer_init).
+// GCC must have computed its loops (loop_optimizer_init).
 ProcedureSites find_sites(function* procedure, const UnitFacts& facts,
                           const SelectionOptions& options, Treatment treatment);
 

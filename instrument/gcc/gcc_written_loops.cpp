@@ -1,3 +1,4 @@
+// Finds loops as written in procedures with calls that return twice; see gcc_written_loops.h.
 #include "instrument/gcc/gcc_written_loops.h"
 
 namespace dwell {
@@ -8,8 +9,8 @@ using Blocks = std::unordered_set<basic_block>;
 
 bool is_abnormal(const_edge way) { return (way->flags & EDGE_ABNORMAL) != 0; }
 
-// The blocks that lead to `pending` without jumps and without coming through `found`; all of these
-// too.
+// The blocks that reach `pending` without jumps and without passing through `found`, together with
+// both sets.
 Blocks leading_to(std::vector<basic_block> pending, Blocks found) {
     found.insert(pending.begin(), pending.end());
     while (!pending.empty()) {
@@ -24,8 +25,8 @@ Blocks leading_to(std::vector<basic_block> pending, Blocks found) {
     return found;
 }
 
-// Headers with the blocks that lead back to them, depth first: a way back leads to a block that is
-// not finished yet.
+// Headers with the sources of their back edges, depth first: a back edge leads to an unfinished
+// block.
 std::vector<std::pair<basic_block, std::vector<basic_block>>> ways_back(function* procedure) {
     struct Step {
         basic_block block;
@@ -74,14 +75,14 @@ WrittenLoops::WrittenLoops(function* procedure)
         std::vector<basic_block> pending = latches;
         pending.erase(std::remove(pending.begin(), pending.end(), header), pending.end());
         Blocks blocks = leading_to(pending, {header});
-        // Entered in several places it is none for GCC anywhere.
+        // With several entries it is no loop for GCC anywhere.
         if (blocks.count(ENTRY_BLOCK_PTR_FOR_FN(procedure)) == 0) {
             loops_.push_back({header, std::move(blocks)});
         }
     }
 }
 
-// A block more is the place that all jumps go through, or does nothing but jump.
+// An additional block is the target of all jumps, or only jumps itself.
 bool WrittenLoops::is_clear(class loop* loop) const {
     const auto written = std::find_if(loops_.begin(), loops_.end(), [loop](const WrittenLoop& one) {
         return one.header == loop->header;

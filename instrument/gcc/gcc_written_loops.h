@@ -1,6 +1,6 @@
-// Loops as they were written, in procedures where GCC's own view of them is blurred: after a call
-// that returns twice (setjmp) every call that may jump has an edge to all places that it may jump
-// to. By those edges a loop reaches into others, and what was no loop becomes one.
+// Loops as written, in procedures that GCC sees differently. After a call that returns twice
+// (setjmp) every call that may jump has an edge to all possible jump targets. These edges connect
+// loops with each other, and make loops of other code.
 #ifndef DWELL_INSTRUMENT_GCC_GCC_WRITTEN_LOOPS_H_
 #define DWELL_INSTRUMENT_GCC_GCC_WRITTEN_LOOPS_H_
 
@@ -17,12 +17,12 @@ class WrittenLoops {
   public:
     explicit WrittenLoops(function* procedure);
     const std::vector<WrittenLoop>& all() const { return loops_; }
-    // True when GCC takes `loop` for what was written.
+    // True when GCC's `loop` agrees with the source.
     bool is_clear(class loop* loop) const;
 
   private:
     std::vector<WrittenLoop> loops_;
-    std::unordered_set<basic_block> returning_;  // from there the procedure can return
+    std::unordered_set<basic_block> returning_;  // the procedure can return from these
 };
 
 }  // namespace dwell

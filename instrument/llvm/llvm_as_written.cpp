@@ -1,3 +1,5 @@
+// Remembers written loops and unwanted probes of a module from before optimisation; see
+// llvm_as_written.h.
 #include "instrument/llvm/llvm_as_written.h"
 
 #include <string>
@@ -15,13 +17,13 @@ using llvm::Loop;
 namespace dwell {
 namespace {
 
-// Left by clang's -finstrument-functions-after-inlining, which asks for calls to be made much
-// later.
+// The attribute of clang's -finstrument-functions-after-inlining, which requests calls to be
+// inserted much later.
 constexpr const char* kMark = "instrument-function-entry-inlined";
 constexpr const char* kLeaveMark = "instrument-function-exit-inlined";
 constexpr const char* kUnwanted = "dwell-unwanted";
 
-// clang marks none of these, whatever they want: what it makes up itself, and lambdas outside of
+// clang never marks these, whatever their attributes: functions of its own, and lambdas outside of
 // procedures.
 bool is_never_marked(const Function& function) {
     const llvm::StringRef name = function.getName();
@@ -31,7 +33,7 @@ bool is_never_marked(const Function& function) {
            name.contains("$_") || llvm::demangle(name.str()).find("'lambda") != std::string::npos;
 }
 
-// Of a thunk only the end is marked.
+// In a thunk clang marks only the exit, not the entry.
 void take_mark(Function& function) {
     const bool wanted = function.hasFnAttribute(kMark) || function.hasFnAttribute(kLeaveMark);
     function.removeFnAttr(kMark);

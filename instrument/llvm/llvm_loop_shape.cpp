@@ -1,3 +1,5 @@
+// Finds test blocks of loops and loops that LLVM divided, with the help of the source text; see
+// llvm_loop_shape.h.
 #include "instrument/llvm/llvm_loop_shape.h"
 
 #include <map>
@@ -57,7 +59,7 @@ std::string path_of(const llvm::DIFile& file) {
     return std::string(path);
 }
 
-// From the statement outwards through the calls that were inlined.
+// From the statement outwards through the inlined calls.
 std::vector<const DILocation*> places_of(const DILocation* location) {
     std::vector<const DILocation*> places;
     for (; location != nullptr; location = location->getInlinedAt()) places.push_back(location);
@@ -73,7 +75,7 @@ bool is_do_statement(const std::string& path, const Around& place) {
            (code.size() == 2 || (!llvm::isAlnum(code[2]) && code[2] != '_'));
 }
 
-// A loop as it stands in its own procedure, which may be inlined itself.
+// The source text of a loop, in its own procedure, which may be inlined.
 class Text {
   public:
     explicit Text(const Loop& loop) {
@@ -92,7 +94,7 @@ class Text {
         const std::string path = path_of(*place->getFile());
         Around around = statement_or_place({path, place->getLine(), place->getColumn()}, line_of);
         if (around.is_unknown() && is_do_statement(path, around)) {
-            // Where clang places the test behind the body.
+            // clang's place for the test behind the body.
             around.statement = Around::Statement::kLoop;
             around.is_at_end = true;
         }
@@ -120,7 +122,7 @@ const llvm::BranchInst* test_of(const BasicBlock& block) {
     return test != nullptr && test->isConditional() ? test : nullptr;
 }
 
-// Where the block begins to do something, or what it tests.
+// The place of the block's first action, or of its test.
 const DILocation* place_of(const BasicBlock& block) {
     if (const auto* test = test_of(block)) return test->getDebugLoc();
     for (const Instruction& instruction : block) {
@@ -129,11 +131,10 @@ const DILocation* place_of(const BasicBlock& block) {
     return nullptr;
 }
 
-// Whether the block does nothing beside computing and testing a part of the condition of the loop
-// statement `own`.
+// Whether the block only computes and tests a part of the condition of the loop statement `own`.
 bool only_tests(const BasicBlock& block, const Around& own, const Text& text) {
     const Instruction& end = *block.getTerminator();
-    // Tests that the optimiser joined have no line: one of them may be the body's.
+    // Tests that the optimiser joined have no line: one of them may belong to the body.
     const bool joined = test_of(block) != nullptr && line_of(end) == 0;
     if (joined || !(llvm::isa<llvm::BranchInst>(end) || llvm::isa<llvm::InvokeInst>(end))) {
         return false;
@@ -144,8 +145,7 @@ bool only_tests(const BasicBlock& block, const Around& own, const Text& text) {
     });
 }
 
-// The same for a header of which the source does not tell: what it does beside stands on the line
-// of its test.
+// The same for a header without readable source: its other actions are on the line of its test.
 bool seems_to_test(const BasicBlock& block) {
     const DILocation* place = place_of(block);
     const unsigned line = place == nullptr ? 0 : place->getLine();
@@ -172,7 +172,7 @@ bool leaves(const Loop& loop, const TestBlocks& blocks) {
 bool begin_together(const Loop& outer, const Loop& inner) {
     const BasicBlock* block = outer.getHeader();
     while (block != inner.getHeader()) {
-        // What is computed before is the optimiser's.
+        // Computation before the loop was moved there by the optimiser.
         const bool matters = llvm::any_of(*block, [](const Instruction& instruction) {
             return !is_nothing(instruction) && instruction.mayHaveSideEffects();
         });
@@ -183,8 +183,8 @@ bool begin_together(const Loop& outer, const Loop& inner) {
     return true;
 }
 
-// Whether the block may follow those of a test: reached from these, or from itself in a loop that a
-// procedure put into the condition has.
+// Whether the block may follow the blocks of a test: its predecessors are among them, or itself in
+// a loop inside the condition (from an inlined procedure).
 bool is_reached_from(const TestBlocks& tests, const BasicBlock& block, const Loop* inner) {
     return llvm::all_of(llvm::predecessors(&block), [&](const BasicBlock* before) {
         return tests.count(before) != 0 || (inner != nullptr && inner->contains(before));
@@ -201,7 +201,7 @@ const Loop* inner_at(const Loop& loop, const BasicBlock& header) {
 
 using Effects = llvm::SmallVector<const Instruction*, 8>;
 
-// Whether one of them stands in front of the loop once more.
+// Whether a copy of one of them is in front of the loop.
 bool have_copy_before(const Effects& effects, const Loop& loop) {
     if (effects.empty()) return false;
     llvm::Function& function = *loop.getHeader()->getParent();
@@ -217,8 +217,8 @@ bool have_copy_before(const Effects& effects, const Loop& loop) {
     });
 }
 
-// What does something beside computing, of the statement `own`: in the loop's last block, and where
-// the test there has its operands from.
+// Effects of the statement `own` besides computing: in the loop's last block, and where the
+// operands of that block's test come from.
 Effects effects_of_test(const Loop& loop, const BasicBlock& latch, const Around& own,
                         const Text& text) {
     Effects effects;
@@ -241,8 +241,8 @@ Effects effects_of_test(const Loop& loop, const BasicBlock& latch, const Around&
     return effects;
 }
 
-// Whether the value that `updated` had before `update` is what is used behind the loop where
-// `latch` leaves it.
+// Whether the value of `updated` from before `update` is used behind the loop when it is left from
+// `latch`.
 bool leaves_with_old(const llvm::PHINode& updated, const Value& update, const Loop& loop,
                      const BasicBlock& latch) {
     const bool follows = llvm::any_of(loop.getHeader()->phis(), [&](const llvm::PHINode& other) {
@@ -269,9 +269,9 @@ bool has_effects_beside(const Loop& loop, const Around& own, const Text& text) {
     });
 }
 
-// Of an optimised loop that its last block leaves by a test of the condition `own`: whether that
-// comes before the body, a single computation which was put in front of it. Else the loop was
-// turned round, so that a copy of the test comes before the loop.
+// For an optimised loop whose last block tests the condition `own`: whether the test comes before
+// the body, as a single computation that was moved to the front. Otherwise the loop was rotated, so
+// that a copy of the test precedes the loop.
 bool tests_before_body(const Loop& loop, const BasicBlock& latch, const Around& own,
                        const Text& text) {
     if (has_effects_beside(loop, own, text)) return false;
@@ -284,7 +284,7 @@ bool tests_before_body(const Loop& loop, const BasicBlock& latch, const Around& 
     });
 }
 
-// A break at the beginning of the body that the optimiser put at its end.
+// A break at the beginning of the body, which the optimiser moved to its end.
 bool ends_with_first_statement(const Loop& loop, const Text& text) {
     const BasicBlock* latch = loop.getLoopLatch();
     if (latch == nullptr || test_of(*latch) == nullptr || !loop.isLoopExiting(latch)) return false;
@@ -293,7 +293,7 @@ bool ends_with_first_statement(const Loop& loop, const Text& text) {
            have_copy_before(effects_of_test(loop, *latch, around, text), loop);
 }
 
-// Whether the condition is that of a loop inside, which may have been turned round.
+// Whether the condition belongs to an inner loop, which may have been rotated.
 bool has_inner(const Loop& loop, const Around& own, const Text& text) {
     return llvm::any_of(loop.getSubLoops(), [&](const Loop* inner) {
         return llvm::any_of(inner->blocks(), [&](const BasicBlock* block) {
@@ -304,7 +304,7 @@ bool has_inner(const Loop& loop, const Around& own, const Text& text) {
 
 struct Test {
     TestBlocks blocks;
-    bool guessed = false;  // the source does not tell
+    bool guessed = false;  // the source does not decide it
 };
 
 Test test_of_loop(const Loop& loop) {
@@ -347,7 +347,7 @@ Test test_of_loop(const Loop& loop) {
     }
     const bool leaving = leaves(loop, test.blocks);
     if (known) {
-        // What is declared in the condition is destroyed on both ways.
+        // Objects declared in the condition are destroyed on both paths.
         test.guessed =
             !leaving && !has_inner(loop, own, text) &&
             llvm::any_of(test.blocks, [](const auto* block) { return test_of(*block) != nullptr; });
@@ -361,10 +361,10 @@ Test test_of_loop(const Loop& loop) {
     return test;
 }
 
-// Both in one source statement, although LLVM cannot tell.
+// Whether both are one loop statement of the source, although LLVM cannot distinguish this.
 bool is_same(const Loop& outer, const Loop& inner) {
     if (!begin_together(outer, inner)) return false;
-    // Each loop of the source has a name of its own.
+    // Each loop of the source has its own loop ID.
     const llvm::MDNode* name = inner.getLoopID();
     const llvm::MDNode* outer_name = outer.getLoopID();
     if (name != nullptr && outer_name != nullptr) {

@@ -1,12 +1,13 @@
-// The pass plugin for clang: builds the static table of each module and puts probes into it
+// The pass plugin for clang: builds the static table of each module and inserts probes
 // (runtime/contract/site_table.h). When it runs:
 //
 //   -O1 and up        before vectorisation, after inlining (extension point "vectorizer start")
-//   -O0               last ("optimizer last"): OpenMP bodies and coroutines are apart by then
+//   -O0               last ("optimizer last"): OpenMP bodies and coroutines are separate then
 //   -flto=thin        last before the link, which is before vectorisation
-//   -flto             as without; when linking no plugin runs
+//   -flto             as without -flto; no plugin runs in the link step
 //
-// What a link would still inline must not have procedure probes, so these stay out of its reach.
+// With -flto and -flto=thin, procedures with probes are marked so that the link does not inline
+// them.
 #include <memory>
 
 #include "instrument/llvm/llvm_options.h"
@@ -26,7 +27,7 @@ using llvm::PreservedAnalyses;
 namespace dwell {
 namespace {
 
-// Named metadata of a module whose sites were found, also when it comes back for its link.
+// Named metadata of a module whose sites were found; it persists until the module's link step.
 constexpr const char* kDone = "dwell.sites";
 
 bool is_set(const char* variable) {
@@ -48,7 +49,7 @@ std::unique_ptr<LlvmOptions> read_options() {
     return options;
 }
 
-// Probes are written for one machine; elsewhere the program is compiled without.
+// Probes exist for one machine type; for others the program is compiled without.
 bool is_suitable(const Module& module) {
     const llvm::Triple triple(module.getTargetTriple());
     const auto code_model = module.getCodeModel();
@@ -65,21 +66,22 @@ bool is_linked_later(const Module& module) {
            module.getModuleFlag("ThinLTO") != nullptr;
 }
 
-// What the plugin asks for is no more than this; what is more, the user asked for.
+// Whether the debug information is at most what the plugin requested; more of it comes from the
+// user.
 bool has_lines_only(const Module& module) {
     return llvm::all_of(module.debug_compile_units(), [](const llvm::DICompileUnit* unit) {
         return unit->getEmissionKind() == llvm::DICompileUnit::LineTablesOnly;
     });
 }
 
-// One for each pipeline that clang builds, which is one for each module.
+// One instance for each pipeline of clang, which means one for each module.
 class Instrumenter {
   public:
     Instrumenter() : options_(read_options()) {}
 
     void look_ahead(Module& module) { written_.remember(module, options_->marked); }
 
-    // Finds the module's sites and writes its table, the first time that it is asked.
+    // On its first call: finds the module's sites and writes its table.
     void begin(Module& module) {
         if (module.getNamedMetadata(kDone) != nullptr) return;
         module.getOrInsertNamedMetadata(kDone);
@@ -103,8 +105,8 @@ class Instrumenter {
     const LlvmOptions& options() const { return *options_; }
 
   private:
-    // Inlined elsewhere, the probes of a procedure would name the wrong frame, and those of its
-    // loops need a frame without red zone.
+    // After inlining elsewhere, the probes of a procedure would name the wrong frame, and probes of
+    // its loops need a frame without red zone.
     bool prepare_for_link(Function& function) {
         function.addFnAttr(llvm::Attribute::NoRedZone);
         if (unit_.procedures.count(&function) != 0) {
@@ -132,7 +134,7 @@ template <class Pass>
 struct SharedPass : llvm::PassInfoMixin<Pass> {
     explicit SharedPass(std::shared_ptr<Instrumenter> shared) : instrumenter(std::move(shared)) {}
 
-    // Also at -O0 and in procedures that must not be optimised.
+    // Runs also at -O0 and in procedures that must not be optimised.
     static bool isRequired() { return true; }  // NOLINT(readability-identifier-naming)
 
     std::shared_ptr<Instrumenter> instrumenter;

@@ -1,3 +1,4 @@
+// Builds the probes' asm calls and inserts them into LLVM's code; see llvm_probes.h.
 #include "instrument/llvm/llvm_probes.h"
 
 #include <string>
@@ -32,21 +33,21 @@ using llvm::Value;
 namespace dwell {
 namespace {
 
-// Only probes have this in their text.
+// Text that only probes contain.
 constexpr const char* kProbeMark = ":c}(%rip), %r11\n\tleaq $";
-// Around what a probe does when its site is on.
+// The texts around the code that a probe runs when its site is enabled.
 constexpr const char* kTestOfLevel = "cmpb";
 constexpr const char* kSkip = "\n\tje 1f\n\t";
 constexpr const char* kEnd = "\n1:";
-// Of the operands of a probe, the one that names the frame, and the level if it tests one.
+// The operand of a probe that names the frame; the level follows, if the probe tests one.
 constexpr unsigned kSlotOperand = 0;
 constexpr unsigned kLevelOperand = 2;
-constexpr uint32_t kUnlikely = 2000;  // against one
-// What computing a loop's iterations where it is left may cost before counting them is better.
+constexpr uint32_t kUnlikely = 2000;  // weight against 1
+// The greatest cost of computing a loop's iterations at its exits; above it, counting is cheaper.
 constexpr unsigned kCheapCount = 4;
 
-// The address of the return address. As a memory operand of a probe in the same block it costs no
-// instruction but the probe's own.
+// The address of the return address. As a memory operand of a probe in the same block it needs no
+// instruction of its own.
 CallInst* slot_before(Instruction* at) {
     llvm::IRBuilder<> build(at);
     return build.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
@@ -67,13 +68,13 @@ class ProbeWriter {
         write(entry, row, at, number);
     }
 
-    // The probe before a loop that counts in memory: what it gives back.
+    // The address that the probe before a loop returns, if the loop counts in memory.
     Value* place_counting(int row, Instruction* at) const {
         return write(kLoopEnterCountingPoint, row, at, nullptr, /*by_level=*/true,
                      /*gives_address=*/true);
     }
 
-    // Counts there, where the body begins.
+    // Counts at that address, at the beginning of the body.
     void place_count(Value* address, Instruction* at) const {
         auto* type =
             llvm::FunctionType::get(Type::getVoidTy(context_), {address->getType()}, false);
@@ -86,8 +87,8 @@ class ProbeWriter {
             {address}));
     }
 
-    // Whatever is switched off here, the library must know that others' frames are gone, and that
-    // two processes share one memory.
+    // Not disabled with the site: the library must learn that other frames are gone, and that two
+    // processes share one memory.
     void place_landed(int row, Instruction* at) const {
         write(kLandedPoint, row, at, nullptr, /*by_level=*/false);
     }
@@ -103,7 +104,7 @@ class ProbeWriter {
         CallInst* slot = slot_before(at);
         std::vector<Value*> operands{slot, row_address(tables_, row)};
         std::string constraints = gives_address ? "=r,*m,i" : "*m,i";
-        // In the text an operand's number counts the output, too.
+        // In the text, operand numbers include the output.
         const auto text_number = [gives_address](size_t operand) {
             return std::to_string(operand + (gives_address ? 1 : 0));
         };
@@ -150,7 +151,8 @@ class ProbeWriter {
         return probe;
     }
 
-    // What the library does concerns nobody here: no memory of the program, no way out.
+    // The library's work does not affect the compiled code: it touches no memory of the program,
+    // and always returns.
     static void touches_nothing(CallInst& probe) {
         for (const auto kind :
              {llvm::Attribute::InaccessibleMemOnly, llvm::Attribute::NoUnwind,
@@ -164,7 +166,7 @@ class ProbeWriter {
     llvm::LLVMContext& context_;
 };
 
-// Where iterations begin.
+// The places where iterations begin.
 std::vector<Instruction*> body_starts(const Loop& part, const TestBlocks& tests,
                                       llvm::DominatorTree& dominators, llvm::LoopInfo& loops) {
     if (tests.empty()) return {&*part.getHeader()->getFirstInsertionPt()};
@@ -186,10 +188,10 @@ std::vector<Instruction*> body_starts(const Loop& part, const TestBlocks& tests,
     return starts;
 }
 
-// How often the body of a loop was begun, for the blocks that it is left to.
+// The number of iterations begun, for the blocks after the loop.
 class Iterations {
   public:
-    // `part` is the innermost part of `loop`, `tests` are its blocks before the body.
+    // `part` is the innermost part of `loop`, `tests` are the blocks of its test before the body.
     Iterations(Loop& loop, const Loop& part, const TestBlocks& tests,
                llvm::ScalarEvolution& evolution, const llvm::TargetTransformInfo& target)
         : loop_(loop),
@@ -255,7 +257,7 @@ class Iterations {
     const TestBlocks& tests_;
     Type* type_;
     Value* known_ = nullptr;
-    Value* reached_ = nullptr;  // the header, before this time
+    Value* reached_ = nullptr;  // how often the header was reached before
     Value* counted_ = nullptr;
 };
 
@@ -287,7 +289,7 @@ void insert_procedure_probes(Function& function, int row, const ProbeWriter& pro
     for (Instruction* end : ends) probes.place(kLeavePoint, row, end);
     for (CallInst* call : vforks) probes.place_vforked(row, call->getNextNode(), call);
 
-    // The entry belongs to no line: a debugger stops behind it.
+    // The entry probe has no line: a debugger stops after it.
     Instruction* start = procedure_start(function);
     const llvm::DebugLoc line = start->getDebugLoc();
     start->setDebugLoc(llvm::DebugLoc());
@@ -300,7 +302,7 @@ bool is_reached_only_from(const BasicBlock& exit, const Loop& loop) {
                         [&](const BasicBlock* before) { return loop.contains(before); });
 }
 
-// Outer loops first, so that where one edge leaves several the inner ones are left first.
+// Outer loops first, so that on an edge that leaves several loops the inner ones are left first.
 void insert_loop_probes(Function& function, const LlvmUnit& unit, const ProbeWriter& probes,
                         FunctionAnalysisManager& analyses) {
     auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
@@ -336,7 +338,7 @@ void insert_loop_probes(Function& function, const LlvmUnit& unit, const ProbeWri
         for (BasicBlock* exit : exits) {
             Value* count = iterations.at_exit(*exit);
             auto at = exit->getFirstInsertionPt();
-            // Behind the computation of the count, before the probes of outer loops.
+            // After the computation of the count, before the probes of outer loops.
             if (auto* computed = llvm::dyn_cast<Instruction>(count)) {
                 if (computed->getParent() == exit && !llvm::isa<PHINode>(computed)) {
                     at = std::next(computed->getIterator());
@@ -348,8 +350,8 @@ void insert_loop_probes(Function& function, const LlvmUnit& unit, const ProbeWri
     }
 }
 
-// Where an exception is caught, and after calls that may return once more. Not on its way through
-// destructors: whatever they enter notices.
+// Inserts probes where an exception is caught, and after calls that may return twice. Destructors
+// during unwinding get none: procedures that they enter detect the unwinding.
 void insert_landed(Function& function, int procedure_row, const LlvmUnit& unit,
                    const ProbeWriter& probes, const llvm::LoopInfo& loops) {
     std::vector<std::pair<int, Instruction*>> places;
@@ -376,7 +378,7 @@ void insert_landed(Function& function, int procedure_row, const LlvmUnit& unit,
     for (const auto& [row, at] : places) probes.place_landed(row, at);
 }
 
-// Probes below the stack pointer would overwrite what lies there.
+// Probes below the stack pointer would overwrite a red zone.
 void give_up_red_zone(Function& function) { function.addFnAttr(llvm::Attribute::NoRedZone); }
 
 }  // namespace
@@ -396,7 +398,7 @@ bool insert_probes(Function& function, const LlvmUnit& unit, const LlvmTables& t
         analyses.invalidate(function, llvm::LoopSimplifyPass().run(function, analyses));
     }
     const ProbeWriter probes(function, unit, tables);
-    // Procedure probes first: those of loops that the same block holds belong inside them.
+    // Procedure probes first: probes of loops in the same block must be inside them.
     if (has_procedure_probes) insert_procedure_probes(function, procedure->second, probes);
     if (has_loop_probes) insert_loop_probes(function, unit, probes, analyses);
     insert_landed(function, unit.procedure_rows.lookup(&function), unit, probes,
@@ -421,7 +423,7 @@ void for_each_probe(Module& module, Work work) {
     for (CallInst* probe : probes) work(*probe);
 }
 
-// Allocations behind the first split of the first block would no longer be part of the frame.
+// Allocations after the first split of the first block would no longer be part of the frame.
 void keep_in_frame(CallInst& probe) {
     for (auto at = probe.getIterator(); at != probe.getParent()->end();) {
         auto* allocation = llvm::dyn_cast<llvm::AllocaInst>(&*at++);
@@ -435,7 +437,7 @@ void move_body(CallInst& probe) {
     if (body.empty() || !test.startswith(kTestOfLevel)) return;
     if (probe.getParent()->isEntryBlock()) keep_in_frame(probe);
     llvm::IRBuilder<> build(&probe);
-    // Volatile, so that no test takes another's place.
+    // Volatile, so that no test replaces another.
     llvm::LoadInst* level = build.CreateAlignedLoad(
         build.getInt8Ty(), probe.getArgOperand(kLevelOperand), llvm::Align(1), /*isVolatile=*/true);
     level->setMetadata("nosanitize", llvm::MDNode::get(probe.getContext(), llvm::None));

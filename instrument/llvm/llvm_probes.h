@@ -1,4 +1,5 @@
-// Puts the probes of one procedure and its loops into it (runtime/contract/site_table.h).
+// Inserts the probes of one procedure and its loops, and arranges their code
+// (runtime/contract/site_table.h).
 #ifndef DWELL_INSTRUMENT_LLVM_LLVM_PROBES_H_
 #define DWELL_INSTRUMENT_LLVM_LLVM_PROBES_H_
 
@@ -7,16 +8,16 @@
 
 namespace dwell {
 
-// True if the procedure was changed. `analyses` are kept up to date.
+// Returns whether the procedure was changed. `analyses` are kept up to date.
 bool insert_probes(llvm::Function& function, const LlvmUnit& unit, const LlvmTables& tables,
                    llvm::FunctionAnalysisManager& analyses);
 
-// When optimisation is over: takes what probes do when their site is on out of the way of what runs
-// when it is off, to blocks that are laid at the end of their procedure.
+// Call after optimisation: moves the code of probes for enabled sites away from the path of
+// disabled sites, to blocks at the end of the procedure.
 void move_bodies_away(llvm::Module& module);
 
-// Gives each probe of the module the frame slot's address anew, beside it, where passes that came
-// after insert_probes moved its computation away: only there does it cost no register.
+// Computes the frame slot's address again beside each probe of the module, if passes after
+// insert_probes moved the computation away: only beside the probe it needs no register.
 void bring_slots_home(llvm::Module& module);
 
 }  // namespace dwell

@@ -1,3 +1,4 @@
+// Finds the sites of a module and chooses those with probes; see llvm_sites.h.
 #include "instrument/llvm/llvm_sites.h"
 
 #include <algorithm>
@@ -40,12 +41,12 @@ const Function* called_procedure(const CallBase& call) {
     return llvm::dyn_cast<Function>(callee);
 }
 
-// Calls that the language's run-time library needs and no one wrote.
+// Calls of the language's run-time library that nobody wrote.
 bool is_support(StringRef name) {
     return name.startswith("__cxa_") || name.startswith("_Unwind_") || name.startswith("__clang_");
 }
 
-// Blocks from which the procedure can return; all of them if it never does.
+// Blocks from which the procedure can return; all blocks if it never does.
 llvm::SmallPtrSet<const BasicBlock*, 32> returning_blocks(const Function& function) {
     llvm::SmallPtrSet<const BasicBlock*, 32> reached;
     std::vector<const BasicBlock*> pending;
@@ -68,7 +69,8 @@ llvm::SmallPtrSet<const BasicBlock*, 32> returning_blocks(const Function& functi
     return reached;
 }
 
-// What counts as a statement: not what only moves values between names, as unoptimised code does.
+// Whether it counts as a statement: not if it only moves values between names, as in unoptimised
+// code.
 bool is_statement(const Instruction& instruction) {
     if (instruction.isDebugOrPseudoInst() || instruction.isLifetimeStartOrEnd() ||
         llvm::isa<llvm::AllocaInst, llvm::PHINode, llvm::CastInst, llvm::GetElementPtrInst>(
@@ -124,7 +126,7 @@ class Finder {
         }
     }
 
-    // What this module defines and the compiler did not make up.
+    // Defined in this module, and not made by the compiler.
     bool is_site(const Function& function) const {
         if (function.isDeclarationForLinker() || function.hasFnAttribute(llvm::Attribute::Naked)) {
             return false;
@@ -139,7 +141,7 @@ class Finder {
                (subprogram->getLine() != 0 || first_location(function) != nullptr);
     }
 
-    // Elsewhere probes would run where no code of a library may.
+    // In the other procedures library code must not run.
     bool may_have_probes(const Function& function) const {
         return function.getCallingConv() != llvm::CallingConv::X86_INTR &&
                resolvers_.count(&function) == 0 && !AsWritten::wants_no_probes(function);
@@ -153,7 +155,7 @@ class Finder {
         return nullptr;
     }
 
-    // A file as the compiler was given it.
+    // The file name as given to the compiler.
     std::string file_name(const llvm::DIFile* file) const {
         if (file == nullptr) return "";
         const StringRef name = file->getFilename();
@@ -199,7 +201,7 @@ class Finder {
                             [&](const Loop* loop) { return written_.is_loop(*loop); });
     }
 
-    // Not so: library functions that the compiler expands in place or knows to have no effect.
+    // False for library functions that the compiler expands in place or knows to have no effect.
     bool takes_time(const CallBase& call) const {
         const Function* callee = called_procedure(call);
         llvm::LibFunc known;
@@ -218,7 +220,7 @@ class Finder {
         return static_cast<int>(unit_.rows.size()) - 1;
     }
 
-    // A row that encloses others comes before them.
+    // An enclosing row comes before the rows inside it.
     void place(size_t number, const std::vector<bool>& small) {
         if (placed_.size() != procedures_.size()) placed_.resize(procedures_.size());
         if (placed_[number]) return;
@@ -229,8 +231,8 @@ class Finder {
         add_procedure(*procedures_[number], small[number], host);
     }
 
-    // The procedure that `function` was written in, where its name or use tells: lambdas, members
-    // of local classes, bodies of OpenMP constructs.
+    // The procedure that contains `function` in the source, if its name or use shows it: lambdas,
+    // members of local classes, bodies of OpenMP constructs.
     const Function* host_of(const Function& function) const {
         const StringRef name = function.getName();
         if (name.startswith(".omp_outlined.") || name.startswith(".omp_task_entry.")) {
@@ -244,7 +246,7 @@ class Finder {
              end = name.find('E', end + 1)) {
             StringRef outer = name.slice(3, end);
             if (const Function* host = module_.getFunction(("_Z" + outer).str())) return host;
-            unsigned length = 0;  // of a name without parameters, as that of main
+            unsigned length = 0;  // of a name without parameters, such as main
             if (!outer.consumeInteger(10, length) && length == outer.size()) {
                 if (const Function* host = module_.getFunction(outer)) return host;
             }
@@ -252,13 +254,13 @@ class Finder {
         return nullptr;
     }
 
-    // The call that `user` is an argument of, casts aside.
+    // The call with the argument `user`, through casts.
     static const CallBase* caller_through(const llvm::User* user) {
         while (!llvm::isa<llvm::Instruction>(user) && user->hasOneUse()) user = *user->user_begin();
         return llvm::dyn_cast<CallBase>(user);
     }
 
-    // What the compiler makes of a coroutine besides its start and its body (.resume).
+    // Parts of a coroutine that the compiler makes, besides its start and its body (.resume).
     static bool is_end_of_coroutine(StringRef name) {
         return name.endswith(".destroy") || name.endswith(".cleanup");
     }
@@ -277,7 +279,7 @@ class Finder {
         if (subprogram->isArtificial() || is_end_of_coroutine(row.name)) {
             row.flags |= kRowArtificial;
         }
-        if (row.line == 0) {  // glue around static initialisers that were inlined into it
+        if (row.line == 0) {  // code around static initialisers that are inlined into it
             const DILocation* first = first_location(function);
             row.file = file_name(first->getFile());
             row.line = first->getLine();
@@ -292,7 +294,7 @@ class Finder {
         LlvmRow row = procedure_row(function, host);
         const std::string name = row.name;
         const uint8_t flags = row.flags;
-        if (small) row.flags |= kRowSmall;  // the profile may ask for it
+        if (small) row.flags |= kRowSmall;  // the enabling profile may request it
         const Wish said = wish(row, name);
         row.flags = flags;
         const bool allowed = may_have_probes(function);

@@ -1,6 +1,5 @@
-// The sites of one module as LLVM sees it, after inlining and before vectorisation: what becomes a
-// row of the static table, and which rows get probes. DESIGN 1 (site),
-// runtime/contract/site_table.h.
+// The sites of one module in LLVM, after inlining and before vectorisation: determines the rows of
+// the static table, and which of them get probes. DESIGN 1 (site), runtime/contract/site_table.h.
 #ifndef DWELL_INSTRUMENT_LLVM_LLVM_SITES_H_
 #define DWELL_INSTRUMENT_LLVM_LLVM_SITES_H_
 
@@ -41,16 +40,16 @@ struct LlvmUnit {
     unsigned loops_seen = 0;
     unsigned procedures_seen = 0;
     llvm::DenseMap<const llvm::Function*, int> procedure_rows;
-    // Rows with probes: of each procedure, and of each loop by its header.
+    // Rows with probes: by procedure, and by header of the loop.
     llvm::DenseMap<const llvm::Function*, int> procedures;
     llvm::DenseMap<const llvm::BasicBlock*, int> loops;
-    // Headers of those that call something: they may be left without a probe.
+    // Headers of loops that contain calls: such loops may be left without a leave probe.
     llvm::DenseSet<const llvm::BasicBlock*> calling_loops;
 };
 
 LlvmUnit find_sites(llvm::Module& module, const LlvmOptions& options, const AsWritten& written);
 
-// Name of the procedure that `call` calls, empty when it is called through a pointer.
+// Name of the callee of `call`, empty for a call through a pointer.
 llvm::StringRef called_name(const llvm::CallBase& call);
 
 }  // namespace dwell

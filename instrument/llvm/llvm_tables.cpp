@@ -1,3 +1,4 @@
+// Emits the static table of a module as LLVM globals, with its constructor; see llvm_tables.h.
 #include "instrument/llvm/llvm_tables.h"
 
 #include <algorithm>
@@ -22,12 +23,13 @@ namespace dwell {
 namespace {
 
 constexpr unsigned kRowBytes = sizeof(SiteRow);
-// The same name and priority in every compiler's objects: the linker keeps one for each program or
-// library. Before the static initialisers (65535) and constructors of users (101 and up).
+// Name and priority are equal in the objects of all compilers, so the linker keeps one constructor
+// for each program or library. It runs before static initialisers (65535) and constructors of users
+// (101 and up).
 constexpr char kRegister[] = "dwell_start_module";
 constexpr int kRegisterPriority = 100;
 
-// Where the fields of a row are, as elements of the structure that row_type() makes.
+// Indices of a row's fields in the structure of row_type().
 class RowWriter {
   public:
     RowWriter(Module& module, const LlvmUnit& unit)
@@ -47,13 +49,13 @@ class RowWriter {
         rows_->setSection("dwell_sites");
         rows_->setAlignment(llvm::Align(kRowBytes));
 
-        // One byte at least: the section's start and end must exist.
+        // At least one byte: the section's start and end must exist.
         auto* levels_type = llvm::ArrayType::get(i8_, std::max(unit_.levels, 1));
         levels_ = new GlobalVariable(module_, levels_type, false, GlobalValue::PrivateLinkage,
                                      Constant::getNullValue(levels_type), "dwell.levels");
         levels_->setSection("dwell_levels");
         levels_->setAlignment(llvm::Align(1));
-        levels_->setExternallyInitialized(true);  // written by libdwell.so
+        levels_->setExternallyInitialized(true);  // libdwell.so writes them
 
         std::vector<Constant*> links(1 + kEntryPoints, ConstantInt::get(i64_, 0));
         links[0] = ConstantInt::get(i64_, kEntryPoints);
@@ -68,7 +70,7 @@ class RowWriter {
         for (size_t i = 0; i < unit_.rows.size(); ++i) rows.push_back(site_row(i));
         rows_->setInitializer(
             llvm::ConstantArray::get(llvm::cast<llvm::ArrayType>(rows_type), rows));
-        // Kept although nothing else may refer to them: not every site has probes.
+        // Keeps them without references: not every site has probes.
         llvm::appendToUsed(module_, {rows_, levels_, links_});
         return {rows_, levels_, links_};
     }
@@ -102,7 +104,7 @@ class RowWriter {
     Constant* kind(SiteKind value) { return ConstantInt::get(i8_, static_cast<uint8_t>(value)); }
     Constant* flags(uint8_t value) { return ConstantInt::get(i8_, value); }
 
-    // `target` relative to a field of a row; the assembler or linker fills it in.
+    // `target` relative to a field of a row; the assembler or linker computes it.
     Constant* distance(Constant* target, size_t row, unsigned field) {
         Constant* at = ConstantExpr::getInBoundsGetElementPtr(
             rows_->getValueType(), rows_,
@@ -159,7 +161,7 @@ Function* weak_function(Module& module, StringRef name, llvm::FunctionType* type
     return function;
 }
 
-// Calls `callee` with the arguments, unless it is null; before that `prepare` may add code.
+// Calls `callee` with the arguments, unless it is null; `prepare` may add code before the call.
 template <typename Prepare>
 void call_unless_null(llvm::IRBuilder<>& build, llvm::FunctionType* type, llvm::Value* callee,
                       llvm::ArrayRef<llvm::Value*> arguments, Prepare prepare) {
@@ -180,7 +182,7 @@ void fill_constructor(Function* constructor, GlobalVariable* data) {
     llvm::IRBuilder<> build(llvm::BasicBlock::Create(module.getContext(), "", constructor));
     auto* type =
         llvm::FunctionType::get(build.getVoidTy(), {data->getType(), build.getInt64Ty()}, false);
-    // The second is always there, see site_table.h.
+    // The second one always exists, see site_table.h.
     Function* library = weak_function(module, "dwell_link_module", type);
     Function* interposed = weak_function(module, "gnu_get_libc_release", type);
     llvm::Value* callee =
@@ -207,9 +209,9 @@ void fill_destructor(Function* destructor, GlobalVariable* data) {
                      [] {});
 }
 
-// The LinkedModule is filled at run time, so that the module needs no relocations for it. Of the
-// group only the constructor has a name for the linker, the one that every compiler's has: a link
-// that mixes object files with those that it optimises chooses name by name.
+// The LinkedModule is filled at run time, so that the module needs no relocations for it. Only the
+// group's constructor has a linker name, equal in all compilers: a link that mixes object files
+// with files to be optimised chooses name by name.
 void emit_registration(Module& module) {
     llvm::Comdat* group = module.getOrInsertComdat(kRegister);
     Type* pointer = Type::getInt8PtrTy(module.getContext());

@@ -1,5 +1,5 @@
-// Puts the static table of a module into it as data: rows, level bytes, texts, and the constructor
-// that hands them over (runtime/contract/site_table.h).
+// Adds the static table of a module to it as data: rows, level bytes, texts, and the constructor
+// that registers them (runtime/contract/site_table.h).
 #ifndef DWELL_INSTRUMENT_LLVM_LLVM_TABLES_H_
 #define DWELL_INSTRUMENT_LLVM_LLVM_TABLES_H_
 
@@ -8,7 +8,7 @@
 
 namespace dwell {
 
-// What probes refer to.
+// The globals that probes refer to.
 struct LlvmTables {
     llvm::GlobalVariable* rows;    // UnitRow, then the rows of LlvmUnit
     llvm::GlobalVariable* levels;  // bytes
@@ -21,7 +21,7 @@ LlvmTables emit_tables(llvm::Module& module, const LlvmUnit& unit);
 llvm::Constant* row_address(const LlvmTables& tables, int row);
 llvm::Constant* level_address(const LlvmTables& tables, int level);
 
-// Where the address of the library's entry point stands.
+// The slot with the address of the library's entry point.
 llvm::Constant* link_address(const LlvmTables& tables, EntryPoint entry);
 
 }  // namespace dwell

@@ -1,3 +1,4 @@
+// Predicts which calls LLVM's code generator turns into jumps; see llvm_tail_calls.h.
 #include "instrument/llvm/llvm_tail_calls.h"
 
 #include "llvm/IR/CFG.h"
@@ -18,7 +19,7 @@ using llvm::Value;
 namespace dwell {
 namespace {
 
-// What may stand between a call and the return without keeping the call from being a jump.
+// Instructions that may stand between a call and the return without preventing a jump.
 bool is_transparent(const Instruction& instruction) {
     return instruction.isDebugOrPseudoInst() || instruction.isLifetimeStartOrEnd();
 }
@@ -30,7 +31,7 @@ Instruction* before(Instruction* at) {
     return at;
 }
 
-// System V ABI 3.2.3: six general and eight vector registers. Arguments in memory are left out:
+// System V ABI 3.2.3: six general and eight vector registers. Arguments in memory are excluded:
 // they fit only if the caller has as many.
 bool passes_all_in_registers(const CallInst& call) {
     unsigned general = 0;
@@ -67,8 +68,8 @@ bool extends_alike(const Function& caller, const CallInst& call) {
     return true;
 }
 
-// After X86TargetLowering::IsEligibleForTailCallOptimization; wrong answers cost either the jump or
-// the time of the callee in its caller.
+// After X86TargetLowering::IsEligibleForTailCallOptimization. A wrong answer costs either the jump,
+// or the callee's time is attributed to its caller.
 bool becomes_jump(const CallInst& call) {
     if (call.isMustTailCall()) return true;
     const Function& caller = *call.getFunction();
@@ -85,7 +86,7 @@ bool returns_result_of(const CallInst& call, const Value* returned) {
     return returned == nullptr || returned == &call || llvm::isa<llvm::UndefValue>(returned);
 }
 
-// The block holds a return of a merged value or of nothing, and nothing else.
+// Whether the block contains only a return of a merged value or of nothing.
 bool only_returns(const BasicBlock& block, const ReturnInst& end) {
     for (const Instruction& instruction : block) {
         if (&instruction == &end) break;

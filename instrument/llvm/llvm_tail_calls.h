@@ -1,5 +1,5 @@
-// Calls in tail position: the probe that leaves a procedure comes before them, or they would stop
-// being jumps.
+// Finds calls in tail position: the leave probe of a procedure comes before them, because otherwise
+// they could not become jumps.
 #ifndef DWELL_INSTRUMENT_LLVM_LLVM_TAIL_CALLS_H_
 #define DWELL_INSTRUMENT_LLVM_LLVM_TAIL_CALLS_H_
 
@@ -7,8 +7,9 @@
 
 namespace dwell {
 
-// Gives calls that several ways to a common return could turn into jumps a return of their own, as
-// the code generator would do later, if nothing stood before the return.
+// Gives each call that could become a jump a return of its own, where several paths lead to a
+// common return. The code generator would do this later, but the leave probe before the return
+// would prevent it.
 void split_tail_calls(llvm::Function& function);
 
 // The call before `end` that the code generator will turn into a jump, or null.

@@ -1,4 +1,4 @@
-// Writes what probe_text.h describes.
+// Writes the assembler text of probes and static tables; see probe_text.h.
 #include "instrument/selection/probe_text.h"
 
 #include <map>
@@ -8,9 +8,10 @@ namespace dwell {
 
 namespace {
 
-// One group for a module: the linker keeps one copy of it. The constructor has the earliest
-// priority that programs do not use themselves, so that static initialisers are seen. Both end in a
-// jump: they need no frame. The endbr64 is for programs with control-flow protection.
+// One section group for a module: the linker keeps one copy. The constructor has the earliest
+// priority that programs do not use themselves, so that static initialisers are observed.
+// Constructor and destructor end in a jump, so they need no frame. The endbr64 is for programs with
+// control-flow protection.
 constexpr const char* kRegistration = R"(
 	.weak	dwell_link_module
 	.weak	gnu_get_libc_release
@@ -116,7 +117,7 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-// The order of groups in the section (a row's enclosing row comes first), and the texts.
+// The order of groups in the section (an enclosing row comes first), and the texts.
 struct SiteTable::Emission {
     explicit Emission(const std::vector<TableGroup>& all)
         : groups(all), first_row(all.size(), kUnplaced) {
@@ -230,7 +231,7 @@ void SiteTable::write_levels(FILE* out, const Emission& emission) const {
     }
 }
 
-// Around what a probe does when its site is on, and around its level.
+// Texts around the code for an enabled site, and around its level.
 constexpr std::string_view kSkip = "\n\tje\t1f\n\t";
 constexpr std::string_view kEnd = "\n1:";
 constexpr std::string_view kTestOfLevel = "cmp{b\t$0, ";
@@ -243,7 +244,7 @@ std::string probe_template(ProbeKind kind, int group, int row) {
         offsetof(LinkTable, entry) + static_cast<size_t>(entry_point(kind)) * sizeof(uint64_t));
     std::string text;
     if (kind == ProbeKind::kVforked || kind == ProbeKind::kLanded) {
-        // Whatever is switched off here: two processes share one memory; others' frames are gone.
+        // Not disabled with the site: two processes may share one memory, or other frames are gone.
         text = "cmp{q\t$0, .Ldwell_links+" + entry + "(%%rip)|\tQWORD PTR .Ldwell_links[rip+" +
                entry + "], 0}";
     } else {

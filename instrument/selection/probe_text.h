@@ -1,5 +1,5 @@
-// The text of probes and of the static table: assembler that both compilers' plugins put into a
-// program, after the contract in runtime/contract/site_table.h.
+// The assembler text of probes and of the static table, for both compilers' plugins, after the
+// contract in runtime/contract/site_table.h.
 #ifndef DWELL_INSTRUMENT_SELECTION_PROBE_TEXT_H_
 #define DWELL_INSTRUMENT_SELECTION_PROBE_TEXT_H_
 
@@ -26,7 +26,7 @@ enum class ProbeKind : uint8_t {
 };
 
 // A row before it has an address. Rows are kept in groups, one for each procedure: the procedure's
-// row first, then its loops, calls and communication statements.
+// row, then its loops, calls and communication statements.
 struct TableRow {
     SiteKind kind = SiteKind::kNone;
     std::string name;
@@ -36,20 +36,21 @@ struct TableRow {
     uint32_t end_line = 0;
     uint8_t flags = 0;
     bool probes = false;
-    int enclosing = -1;  // row of the same group; -1, the first row: that of the group `host`
+    int enclosing = -1;  // row of the same group; -1 for the first row, whose parent is the group
+                         // `host`
 };
 
 struct TableGroup {
     std::vector<TableRow> rows;
-    int host = -1;  // group of the procedure that contains this one; it may come later
+    int host = -1;  // group of the enclosing procedure; it may be added later
 };
 
 // The static table of one translation unit.
 class SiteTable {
   public:
     std::string compiler;   // such as "gcc 12.2.0"
-    std::string file;       // given to the compiler, empty: many (link-time optimisation)
-    std::string directory;  // where it was called
+    std::string file;       // given to the compiler; empty: several (link-time optimisation)
+    std::string directory;  // the compiler's working directory
     uint32_t loops_seen = 0;
     uint32_t procedures_seen = 0;
 
@@ -57,8 +58,8 @@ class SiteTable {
     TableGroup& group(int number) { return groups_[static_cast<size_t>(number)]; }
     bool empty() const { return groups_.empty(); }
 
-    // The whole of it as assembler text (AT&T syntax; sections are pushed and popped), with the
-    // constructor and destructor of the module that it is linked into.
+    // The whole table as assembler text (AT&T syntax; sections are pushed and popped), with the
+    // module's constructor and destructor.
     void write(FILE* out) const;
 
   private:
@@ -70,27 +71,27 @@ class SiteTable {
     std::vector<TableGroup> groups_;
 };
 
-// The template of a probe for an asm statement: %0 is the memory operand that names the frame, %1,
-// where the kind has a number, a register, memory or constant operand. Where it gives an address
-// back, %0 is the register for it, which holds 0 before, and %1 names the frame. Operands are
-// escaped after GCC's rules; both assembler dialects are in it. The group need not have been
-// written yet.
+// The template of a probe for an asm statement. %0 is the memory operand that names the frame; %1,
+// for kinds with a number, a register, memory or constant operand. For a probe that returns an
+// address, %0 is the register for the address, 0 before, and %1 names the frame. Operands are
+// escaped after GCC's rules; the text contains both assembler dialects. The group may be written
+// later.
 std::string probe_template(ProbeKind kind, int group, int row);
 
-// The template of what counts where the body of a loop begins: %0 is the register with the address
-// that the probe gave back.
+// The template of the counter at the beginning of a loop's body: %0 is the register with the
+// address that the probe returned.
 constexpr const char* kCountTemplate =
     "test{q}\t%0, %0\n\tje\t1f\n\tadd{q\t$1, (%0)|\tQWORD PTR [%0], 1}\n1:";
 
-// The template of a probe that tests a level, apart: the symbol of the level, and what is done when
-// the site is on. Both empty for others, which stand where they are hardly met.
+// The two parts of a probe that tests a level: the symbol of the level, and the code for an enabled
+// site. Both are empty for other probes, which are on rare paths.
 struct ProbeParts {
     std::string level;
     std::string body;
 };
 ProbeParts parts_of_probe(std::string_view text);
 
-// Registers that a probe takes away from the compiler, besides the flags.
+// Registers that a probe clobbers, besides the flags.
 std::vector<const char*> probe_clobbers(ProbeKind kind);
 
 inline bool has_number(ProbeKind kind) {
@@ -98,7 +99,7 @@ inline bool has_number(ProbeKind kind) {
 }
 inline bool gives_address(ProbeKind kind) { return kind == ProbeKind::kLoopEnterCounting; }
 
-// What a probe's template contains and no other asm statement does.
+// Text that only a probe's template contains.
 constexpr const char* kProbeMark = ".Ldwell_rows.";
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// Asks the enabling profile on behalf of a plugin.
+// Reads the enabling profile for a plugin; see profile_wishes.h.
 #include "instrument/selection/profile_wishes.h"
 
 #include <cxxabi.h>

@@ -1,5 +1,5 @@
-// What the enabling profile (runtime/contract/enabling_profile.h) says of the sites that a plugin
-// finds.
+// The wishes of the enabling profile (runtime/contract/enabling_profile.h) for the sites that a
+// plugin finds.
 #ifndef DWELL_INSTRUMENT_SELECTION_PROFILE_WISHES_H_
 #define DWELL_INSTRUMENT_SELECTION_PROFILE_WISHES_H_
 

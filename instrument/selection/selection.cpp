@@ -1,10 +1,10 @@
-// The rules of selection.h.
+// Implements the rules of selection.h.
 #include "instrument/selection/selection.h"
 
 namespace dwell {
 
 std::vector<bool> too_small(const std::vector<ProcedureFacts>& procedures) {
-    // Reachability backwards: from procedures that must be measured to those that call them.
+    // Backward reachability: from procedures that must be measured to their callers.
     std::vector<std::vector<size_t>> callers(procedures.size());
     std::vector<bool> reaches(procedures.size(), false);
     std::vector<size_t> pending;

@@ -1,3 +1,4 @@
+// Parses source text backwards from a place to find the enclosing statement; see source_text.h.
 #include "instrument/selection/source_text.h"
 
 #include <ctype.h>
@@ -8,14 +9,14 @@ namespace dwell {
 
 namespace {
 
-// A condition is not longer; text without braces and parentheses may be.
+// A condition is never longer; other text without braces and parentheses may be.
 constexpr uint32_t kMostLines = 100;
 
 bool is_word(char character) {
     return isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
 }
 
-// The line with blanks for comments and literals, as far as the line alone tells them.
+// The line with comments and literals replaced by blanks, as far as the line alone shows them.
 std::string code_of(std::string_view line) {
     std::string code(line);
     const size_t end_of_comment = line.find("*/");
@@ -41,7 +42,7 @@ std::string code_of(std::string_view line) {
     return code;
 }
 
-// Goes through the code of a file backwards from a place, over blanks and ends of lines.
+// Reads the code of a file backwards from a place, skipping blanks and ends of lines.
 class Backwards {
   public:
     // From before column `end`, counted from 0.
@@ -51,7 +52,7 @@ class Backwards {
         if (is_readable_) end_ = std::min(end, code_.size());
     }
 
-    // False at the beginning of the file, or where a condition would be too long.
+    // Returns false at the beginning of the file, or after more lines than a condition has.
     bool next() {
         while (is_readable_) {
             while (end_ != 0) {
@@ -64,7 +65,7 @@ class Backwards {
     }
     char character() const { return code_[end_]; }
 
-    // To the opening bracket, from the closing one.
+    // Moves from the closing bracket to the opening one.
     bool pass_brackets() {
         for (int depth = closes(character()); depth != 0; depth += closes(character())) {
             if (!next()) return false;
@@ -103,10 +104,10 @@ class Backwards {
     uint32_t line_;
     bool is_readable_ = false;
     std::string code_;
-    size_t end_ = 0;  // behind what is still to come
+    size_t end_ = 0;  // behind the text that is still to be read
 };
 
-// Whether the `while` that begins here is the end of do ... while.
+// Whether the `while` that begins here ends a do ... while.
 bool ends_a_body(Backwards at) {
     if (!at.next()) return false;
     if (at.character() == '}') {
@@ -123,7 +124,7 @@ bool ends_a_body(Backwards at) {
     return false;
 }
 
-// Whether the brace that opens behind this begins the body of a lambda, which is another procedure.
+// Whether the brace after this place begins the body of a lambda, which is a procedure of its own.
 bool begins_lambda(Backwards before) {
     if (is_word(before.character())) return before.word() == "mutable";
     if (before.character() == ')') {
@@ -132,7 +133,7 @@ bool begins_lambda(Backwards before) {
     return before.character() == ']';
 }
 
-// What the word that ends here makes of what follows it.
+// The kind of statement that the word ending here introduces.
 Around statement_of(Backwards at) {
     const std::string word = at.word();
     Around around;
@@ -156,9 +157,9 @@ Around statement_around(const SourcePlace& place, LineReader reader) {
     if (place.column > code.size()) return {};
     size_t end = place.column - 1;
     while (end < code.size() && is_word(code[end])) ++end;
-    Around choice;  // which may be a part of a loop's condition, in a block that is an expression
+    Around choice;  // may be part of a loop's condition, in a statement expression
     if (end >= place.column) {
-        // The last jump of a condition may be placed at the statement's keyword.
+        // The last jump of a condition may have the place of the statement's keyword.
         Backwards word(place.file, place.line, reader, end);
         if (word.next()) {
             choice = statement_of(word);
@@ -184,7 +185,7 @@ Around statement_around(const SourcePlace& place, LineReader reader) {
     return choice;
 }
 
-// Whether NAME(...); stands there: a call, or a macro that is no head of a loop.
+// Whether NAME(...); is at that place: a call, or a macro that is no head of a loop.
 static bool is_statement_of_its_own(const SourcePlace& place, LineReader reader) {
     int depth = 0;
     bool named = false;

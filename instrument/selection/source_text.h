@@ -1,5 +1,6 @@
-// What the text of a program says where compilers do not tell: both know a while loop left by the
-// second part of its condition, and one left by the first statement of its body, as the same graph.
+// Reads facts from a program's source that compilers do not keep. Both compilers have the same
+// graph for a while loop left by the second part of its condition, and for one left by the first
+// statement of its body.
 #ifndef DWELL_INSTRUMENT_SELECTION_SOURCE_TEXT_H_
 #define DWELL_INSTRUMENT_SELECTION_SOURCE_TEXT_H_
 
@@ -16,16 +17,16 @@ struct SourcePlace {
     uint32_t column = 0;  // from 1 on
 };
 
-// Line `line` of `file`; null data: it cannot be read.
+// Line `line` of `file`; null data: the file cannot be read.
 using LineReader = std::string_view (*)(const std::string& file, uint32_t line);
 
-// The statement in whose parentheses a place stands.
+// The statement whose parentheses contain a place.
 struct Around {
     enum class Statement : uint8_t {
-        kUnknown,  // none; or the source cannot be read, or a macro holds it
+        kUnknown,  // none; or the source cannot be read, or a macro contains it
         kLoop,     // while or for; do while of Fortran
         kChoice,   // if or switch
-        kOther,    // a call or macro that is no part of these
+        kOther,    // a call or macro outside of these
     };
     Statement statement = Statement::kUnknown;
     bool is_at_end = false;  // do ... while (...)
@@ -41,7 +42,8 @@ struct Around {
 };
 Around statement_around(const SourcePlace& place, LineReader reader);
 
-// The same; where there is none the place itself, unknown: a macro's code has one place.
+// The same; without a statement the place itself, of unknown kind: all code of a macro has one
+// place.
 Around statement_or_place(const SourcePlace& place, LineReader reader);
 
 }  // namespace dwell

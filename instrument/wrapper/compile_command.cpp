@@ -1,4 +1,5 @@
-// Options of GCC and clang that decide whether code is made, of what, and for which machine.
+// Interprets options of GCC and clang: whether code is made, from which input, and for which
+// machine.
 #include "instrument/wrapper/compile_command.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int kDeepestResponseFile = 20;
 
-// Their value is the next word, which is no input even if it looks like one.
+// The next word is their value, and no input even if it looks like one.
 constexpr std::string_view kTakesNextWord[] = {"-o",
                                                "-D",
                                                "-U",
@@ -63,7 +64,7 @@ constexpr std::string_view kTakesNextWord[] = {"-o",
                                                "--output",
                                                "--include-directory"};
 
-// Questions, and work that ends before there is code.
+// Queries, and work that ends before code is made.
 constexpr std::string_view kMakesNoCode[] = {"-E",
                                              "-M",
                                              "-MM",
@@ -97,7 +98,7 @@ bool contains(const List& list, std::string_view word) {
 
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// The words of a response file: separated by blanks, which quotes and backslashes keep.
+// The words of a response file, separated by blanks; quotes and backslashes protect blanks.
 std::vector<std::string> split_response(std::string_view text) {
     std::vector<std::string> words;
     std::optional<std::string> word;
@@ -139,7 +140,7 @@ void expand(const std::vector<std::string>& words, int depth, std::vector<std::s
     }
 }
 
-// Code for another machine or of a form that probes cannot live in (runtime/contract/site_table.h).
+// Code for another machine, or code that cannot contain probes (runtime/contract/site_table.h).
 bool rules_probes_out(const std::string& word) {
     return word == "-m32" || word == "-mx32" || word == "-m16" || word == "-miamcu" ||
            word == "-mcmodel=large" || word == "-mabi=ms";
@@ -150,7 +151,7 @@ bool is_own_target(std::string_view triple) {
            !triple.ends_with("x32");
 }
 
-// The target that clang is told, with the option; nothing when `word` is none of those.
+// The target in an option of clang; nothing when `word` is no such option.
 std::optional<std::string_view> named_target(const std::string& word, const std::string* next) {
     for (const std::string_view start : {"--target=", "-target="}) {
         if (word.starts_with(start)) return std::string_view(word).substr(start.size());
@@ -165,8 +166,8 @@ bool makes_no_code(const std::string& word) {
                        [&](std::string_view start) { return word.starts_with(start); });
 }
 
-// Options that begin with -g and say whether clang makes debug information, against those that only
-// shape it (-gz, -gsplit-dwarf) or have another meaning (-gcc-toolchain).
+// Options that begin with -g and decide whether clang makes debug information; not those that only
+// shape it (-gz, -gsplit-dwarf) or mean something else (-gcc-toolchain).
 std::optional<bool> asks_for_lines(std::string_view word) {
     if (word == "-g0" || word == "-ggdb0") return false;
     for (const std::string_view start : {"-ggdb", "-gdwarf-", "-gline-"}) {
@@ -177,14 +178,14 @@ std::optional<bool> asks_for_lines(std::string_view word) {
     return std::nullopt;
 }
 
-// `language` is the value of the last -x, empty when the ending of the name decides.
+// `language` is the value of the last -x, empty when the file name's suffix decides.
 bool is_source(const std::string& input, const std::string& language) {
     if (!language.empty()) return !language.starts_with("assembler");
     const size_t dot = input.rfind('.');
     return dot != std::string::npos && contains(kSourceEndings, input.substr(dot + 1));
 }
 
-// LLVM's own code, which carries no more attributes than its front end gave it.
+// LLVM's own code, whose attributes are limited to those of its front end.
 bool is_llvm_code(const std::string& input, const std::string& language) {
     return language.empty() ? input.ends_with(".ll") || input.ends_with(".bc") : language == "ir";
 }

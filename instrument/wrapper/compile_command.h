@@ -1,5 +1,5 @@
-// What a compiler's command line asks for, as far as dwell-cc must know it. Options are never
-// changed: what is not known here passes through and does no harm.
+// The facts about a compiler's command line that dwell-cc needs. Options are never changed, and
+// unknown options pass through.
 #ifndef DWELL_INSTRUMENT_WRAPPER_COMPILE_COMMAND_H_
 #define DWELL_INSTRUMENT_WRAPPER_COMPILE_COMMAND_H_
 
@@ -9,16 +9,17 @@
 namespace dwell {
 
 struct CompileCommand {
-    bool makes_code = false;  // neither a question to the compiler nor preprocessing alone
-    bool has_source = false;  // some input is source text; otherwise it only assembles or links
-    bool has_lines = false;   // debug information is wanted, with source lines
-    // clang can be asked which procedures have __attribute__((no_instrument_function)): there is no
-    // input that its front end does not see, and the user does not use the same answer himself.
+    bool makes_code = false;  // neither a query to the compiler nor preprocessing alone
+    bool has_source = false;  // some input is source text; otherwise the command only assembles or
+                              // links
+    bool has_lines = false;   // debug information with source lines is requested
+    // clang can be asked which procedures have __attribute__((no_instrument_function)): its front
+    // end sees all inputs, and the user does not use the same option.
     bool may_mark = true;
-    std::string unfit;  // the option that rules probes out, empty: there is none
+    std::string unfit;  // the option that excludes probes, empty if there is none
 };
 
-// Reads the words behind the compiler's name; response files (@file) are looked into.
+// Reads the words after the compiler's name, including response files (@file).
 CompileCommand read_compile_command(const std::vector<std::string>& words);
 
 }  // namespace dwell

@@ -1,7 +1,8 @@
-// GCC accepts a plugin only when version and configuration are those that it was built for, and
-// LLVM's interface changes with each version. A mismatch must not cost the user the object file, so
-// the compiler is asked first: 0.5 ms for gcc. clang takes 15 ms to say its version, so the file of
-// the clang that was there at build time is known by size and time.
+// Checks before compilation that the compiler can load the plugin, because a mismatch must not cost
+// the user the object file. GCC accepts a plugin only if version and configuration are equal to
+// those at build time, and LLVM's interface changes with each version. Asking gcc takes 0.5 ms.
+// clang takes 15 ms to print its version, so the clang of the build time is recognised by size and
+// time of its file.
 #include "instrument/wrapper/compiler_check.h"
 
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 namespace dwell {
 namespace {
 
-// The rest of the line that contains `mark`, from `mark` on and without blanks at its end.
+// The rest of the line that contains `mark`, from `mark` on, without trailing blanks.
 std::string line_from(const std::string& text, const char* mark) {
     const size_t start = text.find(mark);
     if (start == std::string::npos) return {};
@@ -37,7 +38,7 @@ CompilerCheck unlike(const std::string& what, const std::string& wanted) {
     return {Family::kNone, what + " is not the " + wanted + " that dwell's plugin was built for"};
 }
 
-// The file that execvp would take for `compiler`, links followed; empty when there is none.
+// The file that execvp would run for `compiler`, with links resolved; empty when there is none.
 std::string real_path_of(const std::string& compiler) {
     char resolved[PATH_MAX];
     const auto real = [&](const std::string& path) {
@@ -126,7 +127,7 @@ CompilerCheck check_compiler_answer(const std::string& compiler, const std::stri
     if (clang.empty()) {
         return {Family::kNone, compiler + " is neither GCC nor clang"};
     }
-    // What stands before it is the vendor, whose libraries the plugin must share.
+    // The text before it is the vendor, with whose libraries the plugin must be compatible.
     const size_t at = answer.find("clang version ");
     const size_t start = at == 0 ? 0 : answer.rfind('\n', at - 1) + 1;
     const std::string version = answer.substr(start, at - start) + clang;

@@ -1,6 +1,6 @@
 // dwell-cc: the compiler wrapper behind the names dwell-mpicc, dwell-gcc and so on (DESIGN 6). It
-// becomes the plain compiler, with the options that load dwell's plugin in front of the user's own.
-// Whatever keeps the plugin out costs one line on stderr and the probes, never the object file.
+// becomes the plain compiler, with the options that load dwell's plugin before the user's options.
+// If the plugin cannot be loaded, the program is compiled without probes, after one line on stderr.
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,11 +25,12 @@ constexpr std::string_view kPrefix = "dwell-";
 constexpr std::string_view kCompilers[] = {"mpicc", "mpicxx",   "mpifort", "gcc",
                                            "g++",   "gfortran", "clang",   "clang++"};
 
-// Each has a variable, which the option sets: a wrapper inside this one and clang's plugin read it.
+// The option sets the variable, for a wrapper inside this one and for clang's plugin.
 constexpr const char* kEnableVariable = "DWELL_CC_ENABLE";
 constexpr const char* kAllVariable = "DWELL_CC_ALL";
 constexpr const char* kVerboseVariable = "DWELL_CC_VERBOSE";
-constexpr const char* kStripDebugVariable = "DWELL_CC_STRIP_DEBUG";  // these for clang's plugin
+constexpr const char* kStripDebugVariable = "DWELL_CC_STRIP_DEBUG";  // these two are for clang's
+                                                                     // plugin
 constexpr const char* kMarkedVariable = "DWELL_CC_MARKED";           // alone
 
 constexpr const char* kHelp =
@@ -46,8 +47,8 @@ constexpr const char* kHelp =
     "  --dwell-help          this text\n";
 
 struct Invocation {
-    std::string name;      // as the user called it, for messages
-    std::string compiler;  // to run
+    std::string name;      // the name that the user called, for messages
+    std::string compiler;  // the compiler to run
     std::vector<std::string> arguments;
     bool show = false;
 };
@@ -71,7 +72,7 @@ bool is_set(const char* variable) {
     return value != nullptr && *value != '\0' && strcmp(value, "0") != 0;
 }
 
-// Options of ours set their variables and do not stay among the arguments.
+// dwell's own options set their variables and are removed from the arguments.
 void take_own_option(const std::string& word, Invocation* invocation) {
     constexpr std::string_view kEnable = "--dwell-enable=";
     if (word.starts_with(kEnable) && word.size() > kEnable.size()) {
@@ -116,7 +117,7 @@ Invocation read_invocation(int count, char** words) {
     return invocation;
 }
 
-// A path with everything but letters, digits and a few signs in quotes, for a shell.
+// A path for a shell: quoted unless it contains only letters, digits and a few signs.
 std::string quoted(const std::string& word) {
     constexpr std::string_view kPlain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
@@ -154,7 +155,8 @@ std::string command_line(const Invocation& invocation) {
     exit(error == ENOENT ? 127 : 126);
 }
 
-// What runs the compiler: the command behind an MPI wrapper, any other compiler itself.
+// The command that runs the compiler: for an MPI wrapper the command behind it, otherwise the
+// compiler itself.
 std::optional<std::vector<std::string>> compiler_command(const Invocation& invocation) {
     if (base_name(invocation.compiler).starts_with("mpi")) {
         return ask_mpi_wrapper(invocation.compiler);
@@ -162,7 +164,7 @@ std::optional<std::vector<std::string>> compiler_command(const Invocation& invoc
     return std::vector<std::string>{invocation.compiler};
 }
 
-// True when one of `words` is a wrapper of ours, which adds the options itself.
+// Whether one of `words` is a wrapper of dwell's, which adds the options itself.
 bool holds_wrapper(const Invocation& invocation, const std::vector<std::string>& words) {
     bool found = false;
     for (const std::string& word : words) {
@@ -178,7 +180,7 @@ bool holds_wrapper(const Invocation& invocation, const std::vector<std::string>&
     return found;
 }
 
-// Beside this program in a build tree, else where the installation has it; empty when missing.
+// Beside this program in a build tree, else at the installed place; empty when missing.
 std::string find_plugin(const char* file) {
     char own[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", own, sizeof(own));
@@ -193,7 +195,7 @@ std::string find_plugin(const char* file) {
     return {};
 }
 
-// The absolute path of a profile that was found good; empty without one.
+// The absolute path of a valid enabling profile; empty without one.
 std::string checked_profile(const Invocation& invocation) {
     const char* given = getenv(kEnableVariable);
     if (given == nullptr || *given == '\0') return {};
@@ -214,9 +216,9 @@ std::vector<std::string> gcc_options(const std::string& plugin, const std::strin
     return options;
 }
 
-// clang complains of options that nothing uses, as in assembling. Without -g it forgets lines, and
-// without being asked for calls in every procedure, which procedures want none: both are made for
-// the plugin, which takes them out again.
+// clang warns of unused options, as in assembling. It keeps lines only with -g, and marks
+// procedures that must not be instrumented only if calls in every procedure are requested. Both are
+// requested for the plugin, which removes the results again.
 std::vector<std::string> clang_options(const std::string& plugin, const CompileCommand& command) {
     unsetenv(kStripDebugVariable);
     unsetenv(kMarkedVariable);
@@ -239,8 +241,8 @@ void append_to(const char* variable, const char* separator, const std::string& w
     setenv(variable, (empty ? word : given + (separator + word)).c_str(), 1);
 }
 
-// The compiler may be ccache by another name, which knows neither what the profile says nor that
-// variables tell clang's plugin what to do: what differs in these is cached apart.
+// The compiler may be ccache by another name, which knows neither the profile's contents nor the
+// variables of clang's plugin: ccache is told to cache results with different ones separately.
 void tell_ccache(const std::string& profile) {
     if (!profile.empty()) append_to("CCACHE_EXTRAFILES", ":", profile);
     std::string settings = "dwell";
@@ -252,7 +254,7 @@ void tell_ccache(const std::string& profile) {
     append_to("CCACHE_NAMESPACE", "|", settings);
 }
 
-// Adds the options that put probes in, or says why there will be none.
+// Adds the options that insert probes, or prints why there will be none.
 void add_plugin(Invocation* invocation) {
     const CompileCommand command = read_compile_command(invocation->arguments);
     if (!command.makes_code) return;

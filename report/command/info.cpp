@@ -1,5 +1,5 @@
-// Tries each thing that a profile depends on, the way the runtime does (dlopen, no link-time
-// dependency), and prints one line for each, with the remedy where it failed.
+// Tries everything that a profile depends on, in the same way as the runtime (dlopen, no link-time
+// dependency). Prints one line for each, with the remedy where it failed.
 #include "report/command/info.h"
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@
 namespace dwell {
 namespace {
 
-// One line of the answer. `remedy` is empty when there is nothing to do.
+// One line of the output. `remedy` is empty when no action is needed.
 struct Finding {
     std::string subject;
     bool good;
@@ -98,7 +98,7 @@ Finding find_papi(Papi* papi) {
             ""};
 }
 
-// What happens in the kernel alone is told to fewer users than what the program's own code causes.
+// Events inside the kernel are available to fewer users than events of user code.
 std::string advice_for(const char* event) {
     constexpr const char* kSetting = "/proc/sys/kernel/perf_event_paranoid";
     const int highest = happens_in_kernel(event) == InKernel::kOnly ? 1 : 2;
@@ -110,7 +110,7 @@ std::string advice_for(const char* event) {
            "profile)";
 }
 
-// With PAPI or, for events of the kernel, without it.
+// Through PAPI or, for events of the kernel, without it.
 std::vector<Finding> find_metrics() {
     Papi papi{};
     std::vector<Finding> findings = {find_papi(&papi)};
@@ -139,7 +139,7 @@ Finding find_clock() {
     unsigned c = 0;
     unsigned d = 0;
     const bool invariant = __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & 1U << 8) != 0;
-    // The best of many short chunks: what the reads cost when nobody interrupts.
+    // The best of many short chunks: the cost of reads without interruption.
     constexpr int kPairs = 1000;
     double best_ns = 1e9;
     for (int chunk = 0; chunk < 200; ++chunk) {

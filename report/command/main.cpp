@@ -1,4 +1,4 @@
-// The `dwell` command: hands each sub-command to its file. Exit codes: 0 good, 1 incomplete data,
+// The `dwell` command: passes each sub-command to its file. Exit codes: 0 good, 1 incomplete data,
 // 2 usage; `dwell run` ends as its program did.
 #include <cstdio>
 #include <exception>
@@ -56,7 +56,7 @@ int run_parsed(const tl::expected<Options, CliEnd>& options, int (*command)(cons
     return options ? command(*options) : show(options.error());
 }
 
-// What was probably meant by a word in the place of a command.
+// The command that a misspelt word was probably meant to be.
 std::string command_hint(const std::string& name) {
     if (is_launcher(name)) return ": to profile a job type: dwell run " + name + " ...";
     for (const char* command : {"run", "report", "recover", "sites", "info"}) {
@@ -72,7 +72,7 @@ int dispatch(const std::vector<std::string>& words) {
     if (words.empty()) return show({2, "no command given (dwell --help shows what there is)"});
     const std::string& name = words.front();
     const std::vector<std::string> rest(words.begin() + 1, words.end());
-    // Not in each rank of a job, nor where the library waits.
+    // Not in each rank of a job, nor while the library waits for `dwell finish`.
     if (launcher_rank() < 0 && name != "finish") name_unfinished_runs(rest);
     if (name == "run") {
         const auto parsed = parse_run(rest);

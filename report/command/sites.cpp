@@ -1,4 +1,4 @@
-// See sites.h.
+// Prints static tables; see sites.h.
 #include "report/command/sites.h"
 
 #include <fmt/format.h>
@@ -94,7 +94,7 @@ std::string obstacle_of(const SitesFile& file) {
     return {};
 }
 
-// What of it will not be seen at run time, and why; empty when all will be.
+// Which sites will not be observed at run time, and why; empty when all will be.
 std::string why_unwatched(ProbeReach reach) {
     if (reach == ProbeReach::kStatic) {
         return "nothing of it will be watched: statically linked, so libdwell.so cannot be loaded "
@@ -169,7 +169,7 @@ std::string relations_text(const SitesFile& file, bool utf8) {
     return out;
 }
 
-// By its name in the source, if the debug information has it.
+// Uses the name in the source, if the debug information has it.
 static void name_main_program(SitesFile* file) {
     for (StaticSite& site : file->table.sites) {
         if (site.kind != SiteKind::kProcedure || !is_fortran_main(site)) continue;

@@ -1,4 +1,4 @@
-// `dwell sites`: the static tables of programs, libraries and object files.
+// `dwell sites`: shows the static tables of programs, libraries and object files.
 #ifndef DWELL_REPORT_COMMAND_SITES_H_
 #define DWELL_REPORT_COMMAND_SITES_H_
 
@@ -9,11 +9,11 @@
 
 namespace dwell {
 
-// Returns the exit code: 1 when one of the files has no table that can be read.
+// Returns the exit code: 1 when one of the files has no readable table.
 int sites_command(const SitesOptions& options);
 
-// What the command prints of one file: a tree, procedures with what lies inside of them; or only
-// what has no probes.
+// The text for one file: a tree of procedures and the sites in them; or only the sites without
+// probes.
 std::string sites_text(const SitesFile& file, bool utf8, bool left_out_only);
 
 // The relations between sites, one after the other.

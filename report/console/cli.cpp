@@ -1,5 +1,5 @@
-// Parsing by CLI11; values of settings are checked here, whether they come from an option or from
-// its variable, so that both give the same line.
+// Parses the command line with CLI11. Values of settings are checked here, both those of options
+// and those of variables, so that both give the same message.
 #include "report/console/cli.h"
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@
 namespace dwell {
 namespace {
 
-// For CLI11: what is wrong with a value, or nothing.
+// CLI11's form of a check: the error of a value, or nothing.
 std::string not_empty(const std::string& value) { return value.empty() ? "is empty" : ""; }
 
 // "full, node or off".
@@ -44,7 +44,7 @@ class RunFormatter : public CLI::Formatter {
     }
 };
 
-// What was probably meant by the first of `words` that is no option, for the end of a line.
+// A hint, for the end of a message, on the first unknown option in `words`.
 std::string option_hint(const CLI::App& app, const std::vector<std::string>& words) {
     for (const std::string& given : words) {
         const std::string word = given.substr(0, given.find('='));
@@ -66,7 +66,7 @@ std::string option_hint(const CLI::App& app, const std::vector<std::string>& wor
     return {};
 }
 
-// Runs CLI11 over `words`. Nothing when it went well.
+// Runs CLI11 over `words`. Returns nothing on success.
 std::optional<CliEnd> parse_words(CLI::App& app, const std::vector<std::string>& words) {
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     try {
@@ -84,7 +84,7 @@ std::optional<CliEnd> parse_words(CLI::App& app, const std::vector<std::string>&
     return std::nullopt;
 }
 
-// Where the program of `dwell run` begins. Needed because what follows it is never ours.
+// Index of the program of `dwell run`. All words from there on belong to the program.
 size_t find_command(const std::vector<std::string>& words) {
     size_t i = 0;
     while (i < words.size()) {
@@ -104,7 +104,7 @@ std::string environment(const char* variable) {
     return value == nullptr ? std::string() : value;
 }
 
-// Fills in variables where no option was given and checks every value.
+// Takes settings without an option from their variables, and checks every value.
 std::optional<CliEnd> settle(RunOptions* options) {
     for (size_t i = 0; i < std::size(kSettings); ++i) {
         const Setting& setting = kSettings[i];
@@ -147,7 +147,7 @@ tl::expected<FinishOptions, CliEnd> parse_job_directory(const char* name, const 
         ->type_name("N")
         ->check(CLI::Range(kLeastWidth, kMostWidth));
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
-    // At the end of a run that was watched without `dwell run` they are all there is.
+    // Runs without `dwell run` can only be configured by variables.
     if (environment("DWELL_REPORT") == "1") options.report = true;
     const std::string width = environment("DWELL_WIDTH");
     if (options.width == 0 && setting_error("DWELL_WIDTH", width).empty()) {

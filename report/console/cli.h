@@ -1,4 +1,5 @@
-// The command line of `dwell`: words become options structures, or one clear line and exit code 2.
+// The command line of `dwell`: turns words into options structures, or into one error line and exit
+// code 2.
 #ifndef DWELL_REPORT_CONSOLE_CLI_H_
 #define DWELL_REPORT_CONSOLE_CLI_H_
 
@@ -11,7 +12,7 @@
 
 namespace dwell {
 
-// `dwell run`. Each setting is the text that goes into its variable; empty: the library's default.
+// `dwell run`. Each setting is the text for its variable; empty: the library's default.
 struct RunOptions {
     std::string callpath;
     std::string sample;
@@ -32,7 +33,7 @@ struct RunOptions {
     bool preserve_order = false;
     std::vector<std::string> command;
 };
-// By the place in kSettings.
+// By index in kSettings.
 constexpr std::string RunOptions::*kSettingTexts[] = {
     &RunOptions::callpath,    &RunOptions::sample,    &RunOptions::peers,
     &RunOptions::memory_mib,  &RunOptions::row_limit, &RunOptions::probe_limit,
@@ -52,12 +53,12 @@ constexpr RunFlag kRunFlags[] = {
     {"DWELL_REPORT", "--report", &RunOptions::report, "Prints the whole report at the end, too"},
     {"DWELL_QUIET", "-q,--quiet", &RunOptions::quiet, "Says nothing of the profile at the end"}};
 
-// Where a profile goes, and what is said at the end of its run.
+// The place of a profile, and the messages at the end of its run.
 struct EndOptions {
     std::string out;      // empty: dwell-PROGRAM-JOB
-    bool quiet = false;   // nothing
-    bool report = false;  // the whole report, too
-    int width = 0;        // columns; 0: no terminal
+    bool quiet = false;   // no messages
+    bool report = false;  // also the whole report
+    int width = 0;        // columns; 0: not a terminal
 };
 
 // `dwell finish` and `dwell recover`.
@@ -93,7 +94,7 @@ struct CliEnd {
     std::string text;
 };
 
-// `words` are the words after the name of the sub-command.
+// `words` follow the name of the sub-command.
 tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words);
 tl::expected<FinishOptions, CliEnd> parse_finish(const std::vector<std::string>& words);
 tl::expected<FinishOptions, CliEnd> parse_recover(const std::vector<std::string>& words);
@@ -101,8 +102,8 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
 tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& words);
 tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words);
 
-// Empty when `value` suits the setting `variable` (a DWELL_… name of RunOptions), else what it
-// should be.
+// Empty when `value` is valid for the setting `variable` (a DWELL_… name of RunOptions), else a
+// description of valid values.
 std::string setting_error(const std::string& variable, const std::string& value);
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// See metric_names.h.
+// Checks names of metrics against PAPI and finds similar ones; see metric_names.h.
 #include "report/console/metric_names.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<std::string> split(const std::string& list) {
     return names;
 }
 
-// Capitals, and what separates words, make no difference.
+// Without case and separators, which do not matter.
 std::string plain(const std::string& name) {
     std::string out;
     for (const char c : name) {
@@ -36,7 +36,7 @@ std::string plain(const std::string& name) {
     return out;
 }
 
-// Levenshtein: letters added, left out or exchanged.
+// Levenshtein distance: letters added, omitted or exchanged.
 size_t distance(const std::string& a, const std::string& b) {
     std::vector<size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), size_t{0});

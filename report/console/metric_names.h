@@ -1,4 +1,4 @@
-// Whether the metrics that `dwell run --metrics` asks for have names that PAPI knows.
+// Checks that PAPI knows the metrics of `dwell run --metrics`.
 #ifndef DWELL_REPORT_CONSOLE_METRIC_NAMES_H_
 #define DWELL_REPORT_CONSOLE_METRIC_NAMES_H_
 
@@ -8,14 +8,14 @@
 
 namespace dwell {
 
-// What the value of --metrics should be, when its form is wrong; else empty.
+// The valid form of the value of --metrics if its form is wrong; else empty.
 std::string metrics_form_error(const std::string& value);
 
-// One line for the first name that PAPI does not know, with names that are like it; empty when all
-// are known, or there is no PAPI to ask.
+// One line on the first name that PAPI does not know, with similar names; empty when all are known,
+// or without PAPI.
 std::string unknown_metric(const std::string& list);
 
-// Of `names` the few that are most like `wanted`, best first; empty when none is.
+// The few of `names` that are most similar to `wanted`, best first; empty when none is similar.
 std::vector<std::string> near_names(const std::string& wanted,
                                     const std::vector<std::string>& names);
 

@@ -1,4 +1,4 @@
-// Checked writing. Rule: no failed write goes unnoticed, and none destroys what was there before.
+// Checked writing. No failed write goes unnoticed, and none destroys the file that existed before.
 #include "report/console/output.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ ssize_t checked_write(int file, const char* bytes, size_t size) {
     return write(file, bytes, size);
 }
 
-// A new file beside `path`, under a name that no other process takes.
+// A new file beside `path`, with a name that no other process uses.
 struct TemporaryFile {
     std::string name;
     int file;
@@ -46,12 +46,12 @@ tl::expected<TemporaryFile, std::string> open_temporary(const std::string& path,
     const mode_t mask = umask(0);
     umask(mask);
     if (fchmod(file, mode & ~mask) != 0) {
-        // A file system without modes keeps its own; the bytes are what matters.
+        // A file system without modes keeps its own; only the bytes matter.
     }
     return TemporaryFile{name, file};
 }
 
-// Closes `temporary` and gives it its name, or removes it. As for write_file().
+// Closes `temporary`, then renames or removes it. Failures as for write_file().
 Outcome finish_temporary(const TemporaryFile& temporary, const std::string& path, Outcome so_far,
                          bool* taken = nullptr) {
     if (close(temporary.file) != 0 && so_far) {
@@ -161,7 +161,7 @@ std::string visible(const std::string& text) {
 void say(const std::string& text) {
     const std::string line = "dwell: " + visible(text) + "\n";
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) {
-        // No stderr: there is nobody to tell.
+        // Without stderr the message is lost.
     }
 }
 

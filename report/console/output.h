@@ -1,8 +1,8 @@
-// Every file that the `dwell` command writes goes through here: each write is checked, and a file
-// appears under its name only when all of it is there. Failures are values, one line each.
+// Writes every file of the `dwell` command: each write is checked, and a file appears under its
+// name only when it is complete. Failures are values, one line each.
 //
-// Test knob: DWELL_TEST_FAIL_WRITE=N makes the N-th checked write of the process fail as a full
-// device would.
+// Test knob: DWELL_TEST_FAIL_WRITE=N makes the N-th checked write of the process fail as on a full
+// device.
 #ifndef DWELL_REPORT_CONSOLE_OUTPUT_H_
 #define DWELL_REPORT_CONSOLE_OUTPUT_H_
 
@@ -14,29 +14,30 @@ namespace dwell {
 
 using Outcome = tl::expected<void, std::string>;
 
-// Writes all bytes to an open file, through interrupts and short writes; `name` is for the message.
+// Writes all bytes to an open file, despite interrupts and short writes; `name` is for the message.
 Outcome write_all(int file, std::string_view bytes, const std::string& name);
 
 // Writes `path` under a temporary name in the same directory and renames it. On failure the
-// temporary file is gone and a former `path` is unchanged.
-// With `taken` a former `path` stays, and is told by that.
+// temporary file is removed and an existing `path` is unchanged. With `taken` an existing `path` is
+// kept, and `*taken` is set.
 Outcome write_file(const std::string& path, std::string_view bytes, unsigned mode = 0644,
                    bool* taken = nullptr);
 
-// Copies `from` to `to` (mode 0600) the same way, then removes `from`. On failure `from` stays.
+// Copies `from` to `to` (mode 0600) in the same way, then removes `from`. On failure `from` is
+// kept.
 Outcome move_file(const std::string& from, const std::string& to);
 
-// Makes `path` and what is missing above it.
+// Creates `path` and its missing parents.
 Outcome make_directories(const std::string& path);
 
-// The whole of a file.
+// Reads a whole file.
 tl::expected<std::string, std::string> read_whole_file(const std::string& path);
 
-// `text` with escapes for control characters, which a terminal would obey.
+// `text` with escapes in place of control characters, which a terminal would obey.
 std::string visible(const std::string& text);
 
-// One line on stderr, "dwell: <text>", in one write so that lines of several ranks do not mix.
-// Control characters are shown, not sent.
+// Prints one line on stderr, "dwell: <text>", in one write so that lines of several ranks do not
+// mix. Control characters are escaped.
 void say(const std::string& text);
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// See pager.h.
+// Starts a pager and writes the text to it; see pager.h.
 #include "report/console/pager.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ std::string pager_command() {
 
 constexpr int kHeld[] = {SIGPIPE, SIGINT, SIGQUIT};
 
-// Who leaves the pager early, or interrupts it, ends neither this process nor its words.
+// A user who leaves or interrupts the pager must not end this process.
 class SignalsBlocked {
   public:
     SignalsBlocked() {
@@ -67,7 +67,8 @@ bool show_in_pager(const std::string& text) {
     }
     close(ends[0]);
     if (pager > 0)
-        static_cast<void>(write_all(ends[1], text, "pager"));  // who leaves it reads no more
+        static_cast<void>(write_all(ends[1], text, "pager"));  // an error means that the user left
+                                                               // the pager
     close(ends[1]);
     int status = 0;
     while (pager > 0 && waitpid(pager, &status, 0) < 0 && errno == EINTR) {

@@ -1,4 +1,4 @@
-// Long text on a terminal goes through a pager, by the rules that git has.
+// Shows long text on a terminal in a pager, by git's rules.
 #ifndef DWELL_REPORT_CONSOLE_PAGER_H_
 #define DWELL_REPORT_CONSOLE_PAGER_H_
 
@@ -6,10 +6,10 @@
 
 namespace dwell {
 
-// Shows `text` in the command that DWELL_PAGER names, else PAGER, else less, which ends by itself
-// where the text fits on the screen (LESS=FRX, if not set). False, with nothing shown, where
-// standard output is no terminal, or the pager is empty, "cat", or cannot be started. Waits for its
-// end; signals of the terminal are the pager's meanwhile.
+// Shows `text` in the command of DWELL_PAGER, else PAGER, else less, which ends by itself where the
+// text fits on the screen (LESS=FRX, if not set). Returns false, with nothing shown, where standard
+// output is no terminal, or the pager is empty, "cat", or cannot be started. Waits for the pager's
+// end; meanwhile signals of the terminal go to the pager.
 bool show_in_pager(const std::string& text);
 
 }  // namespace dwell

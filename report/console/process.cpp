@@ -1,6 +1,6 @@
-// The child stays in our process group, so that terminals and launchers, which signal groups, treat
-// it as without dwell. A signal to the group then reaches it directly and must not be passed on;
-// one to our process alone must (witness.h tells them apart).
+// Runs a program as a child; see process.h. The child stays in the process group of `dwell run`,
+// because terminals and launchers signal groups. A signal to the group reaches the child directly
+// and must not be passed on; a signal to this process alone must be (witness.h distinguishes them).
 #include "report/console/process.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ namespace {
 
 struct sigaction size_action_before {};
 
-// What the child must find as we found it.
+// Signal settings that the child must inherit unchanged.
 struct SavedSignals {
     sigset_t mask;
     struct sigaction child_action;
@@ -46,7 +46,7 @@ struct Pipe {
 
 [[noreturn]] void become(const std::vector<std::string>& command, const SavedSignals& saved,
                          pid_t parent, const Pipe& start, const Pipe& failed) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a launcher that kills only us means the program
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a launcher that kills only this process means the program
     if (getppid() != parent) _exit(1);
     close(start.write_end);
     char go = 0;
@@ -66,7 +66,7 @@ struct Pipe {
     _exit(127);
 }
 
-// The kernel sends these to whole groups: of a terminal, or of a job that nobody controls any more.
+// The kernel sends these to whole groups: of a terminal, or of a job without a controlling process.
 bool is_of_terminal(const siginfo_t& signal) {
     constexpr int kOfTerminals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGCONT,
                                     SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH};
@@ -75,17 +75,17 @@ bool is_of_terminal(const siginfo_t& signal) {
                std::end(kOfTerminals);
 }
 
-// By a process, not by the kernel.
+// Sent by a process, not by the kernel.
 bool is_sent(const siginfo_t& signal) { return signal.si_code <= 0; }
 bool is_from(const siginfo_t& signal, pid_t pid) { return is_sent(signal) && signal.si_pid == pid; }
 
-// About ourselves: what we wrote, and the processor time that we took.
+// Concerns this process: its writes, and its processor time.
 bool is_about_us(const siginfo_t& signal, const Witness& witness) {
     if (!is_sent(signal)) return signal.si_signo == SIGXCPU;
     return is_from(signal, getpid()) || is_from(signal, witness.pid());
 }
 
-// With its value and its sender, where the kernel lets us.
+// With its value and its sender, where the kernel allows it.
 void send_on(const siginfo_t& signal, pid_t to) {
     siginfo_t same = signal;
     if (signal.si_code < 0 && syscall(SYS_rt_sigqueueinfo, to, signal.si_signo, &same) == 0) {
@@ -96,13 +96,15 @@ void send_on(const siginfo_t& signal, pid_t to) {
 
 void pass_on(const siginfo_t& signal, Witness* witness, pid_t child) {
     if (signal.si_signo == SIGCHLD && !is_sent(signal)) return;
-    // A value goes to one process; all else may have gone to the group, whose program has it
-    // already. (One that stops takes SIGCONT away from us, so that the witness has one too many.)
+    // A signal with a value goes to one process; any other may have gone to the group, so the
+    // program has it already. (A stopping witness takes SIGCONT from this process, so it may count
+    // one too many.)
     const bool seen = signal.si_code != SI_QUEUE && witness->saw(signal.si_signo);
     const bool for_group = seen && (signal.si_signo != SIGCONT || !is_stopped(child));
     if (for_group || is_of_terminal(signal) || is_about_us(signal, *witness)) return;
     send_on(signal,
-            is_from(signal, child) ? getppid() : child);  // its parent is ours, without dwell
+            is_from(signal, child) ? getppid() : child);  // without dwell, the parent of this
+                                                          // process is the child's parent
 }
 
 int wait_for(pid_t child, const sigset_t& watched, Witness* witness, const ProcessHooks& hooks,
@@ -119,7 +121,7 @@ int wait_for(pid_t child, const sigset_t& watched, Witness* witness, const Proce
         const pid_t changed = wait4(child, &status, WNOHANG | WUNTRACED, used);
         if (changed == child && !WIFSTOPPED(status)) {
             constexpr timespec kNow{};
-            siginfo_t last{};  // to its parent, shortly before it ended
+            siginfo_t last{};  // signal from the child to its parent, shortly before its end
             while (sigtimedwait(&watched, &last, &kNow) > 0) {
                 if (is_from(last, child)) send_on(last, getppid());
             }
@@ -147,7 +149,7 @@ char process_state(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string text;
     std::getline(file, text, '\0');
-    const size_t name_end = text.rfind(')');  // the name may hold any character
+    const size_t name_end = text.rfind(')');  // the name may contain any character
     const bool known = name_end != std::string::npos && name_end + 2 < text.size();
     return known ? text[name_end + 2] : '\0';
 }
@@ -163,7 +165,8 @@ ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHoo
     SavedSignals saved{};
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
-    sigaction(SIGCHLD, &standard, &saved.child_action);  // ignored, waitpid would learn nothing
+    sigaction(SIGCHLD, &standard, &saved.child_action);  // with SIGCHLD ignored, waitpid would
+                                                         // return no status
     saved.size_action = size_action_before;
     sigprocmask(SIG_BLOCK, &watched, &saved.mask);
 
@@ -180,7 +183,7 @@ ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHoo
     close(start.read_end);
     give_standard_streams_away();
     if (hooks.before_exec) hooks.before_exec(child);
-    close(start.write_end);  // end of file is the sign to start
+    close(start.write_end);  // end of file is the signal to start
 
     ProcessEnd end;
     while (read(failed.read_end, &end.start_error, sizeof end.start_error) < 0 && errno == EINTR) {

@@ -1,5 +1,5 @@
-// Runs one program as a shell would, with `dwell run` staying behind as its parent: signals pass
-// through once, the terminal works, and the parent can end just as the program did.
+// Runs one program as a shell would, with `dwell run` as its parent: each signal reaches the
+// program once, the terminal works, and the parent can end as the program did.
 #ifndef DWELL_REPORT_CONSOLE_PROCESS_H_
 #define DWELL_REPORT_CONSOLE_PROCESS_H_
 
@@ -14,8 +14,8 @@ namespace dwell {
 
 struct ProcessHooks {
     std::function<void(pid_t)> before_exec;  // in the parent, while the child waits to start
-    // In the parent while the child runs: now and then; returns in how many milliseconds again, 0
-    // never.
+    // Called in the parent while the child runs; returns the milliseconds until the next call, 0
+    // for never.
     std::function<int()> tick;
     std::function<void(pid_t)> ended;  // before the child is reaped
 };
@@ -23,22 +23,22 @@ struct ProcessHooks {
 struct ProcessEnd {
     int start_error = 0;  // errno of fork or exec; 0: the program ran
     int wait_status = 0;  // of waitpid
-    rusage used{};        // by the program, and by what it waited for
+    rusage used{};        // by the program, and by the processes it waited for
 };
 
-// Field 3 of /proc/PID/stat (proc(5)): 'R', 'T', 'Z' and so on; 0: there is no such process.
+// Field 3 of /proc/PID/stat (proc(5)): 'R', 'T', 'Z' and so on; 0 without such a process.
 char process_state(pid_t pid);
 
-// A file that comes to RLIMIT_FSIZE is an error for this process from now on, and no signal; the
-// programs that run_process() starts find SIGXFSZ as it was.
+// Makes reaching RLIMIT_FSIZE an error of write(2) in this process, instead of a signal; programs
+// of run_process() start with SIGXFSZ unchanged.
 void ignore_size_signal();
 
-// Changes this process for good: stdin and stdout go to /dev/null once the child has them, and the
-// signals that are passed on stay blocked. Call once, from the only thread.
+// Changes this process permanently: stdin and stdout go to /dev/null once the child has them, and
+// the forwarded signals stay blocked. Call once, from the only thread.
 ProcessEnd run_process(const std::vector<std::string>& command, const ProcessHooks& hooks);
 
-// Ends this process as `wait_status` says the program ended: same code, or same signal without a
-// second core file.
+// Ends this process as `wait_status` describes: same code, or same signal without a second core
+// file.
 [[noreturn]] void end_like(int wait_status);
 
 // "exited with code 3", "was ended by signal 9 (Killed)".

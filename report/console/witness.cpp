@@ -1,3 +1,6 @@
+// Implements the witness process, which shares one page with its parent; see witness.h. A question
+// is a signal, so it keeps its order among the observed signals; the answer is a number in the
+// page.
 #include "report/console/witness.h"
 
 #include <sys/mman.h>
@@ -11,16 +14,17 @@
 namespace dwell {
 
 struct WitnessPage {
-    uint32_t received[NSIG];  // of each signal, how often
-    int32_t answered;         // the last question
-    int32_t child;            // of the last stop
-    uint32_t stop;            // odd: we stop beside the child, for the (stop / 2)-th time
+    uint32_t received[NSIG];  // number of each signal received
+    int32_t answered;         // number of the last answered question
+    int32_t child;            // process of the last stop
+    uint32_t stop;            // odd: the parent is stopped beside the child, for the (stop / 2)-th
+                              // time
 };
 
 namespace {
 
-// The kernel hands out pending signals by number, lowest first, and those of one number in order:
-// whoever takes a question has taken all that was sent before it.
+// The kernel delivers pending signals by number, lowest first, and equal numbers in order: when the
+// witness receives a question, it has received all signals sent before.
 constexpr int kQuestion = NSIG - 1;
 constexpr int64_t kPatience_ns = 50'000'000;
 constexpr timespec kBetweenLooks{0, 20'000'000};
@@ -87,8 +91,8 @@ void Witness::watch(pid_t parent) {
 
 bool Witness::saw(int signal) {
     if (pid_ <= 0) return false;
-    // Who signals a group holds a lock for as long as it takes, and this call waits for that lock:
-    // then the witness has the signal, too. It changes nothing.
+    // The sender of a group signal holds a lock while it signals the group, and setpgid waits for
+    // that lock: afterwards the witness has the signal, too. The call itself changes nothing.
     setpgid(0, getpgrp());
     const int32_t question = page_->answered + 1;
     if (sigqueue(pid_, kQuestion, sigval{question}) != 0) return false;
@@ -100,7 +104,7 @@ bool Witness::saw(int signal) {
     }
     const uint32_t received = __atomic_load_n(&page_->received[signal], __ATOMIC_ACQUIRE);
     if (received == settled_[signal]) return false;
-    // Those that are queued come one by one; of the others several may have become one.
+    // Queued signals arrive one by one; several of the other signals may have merged into one.
     settled_[signal] = signal < SIGRTMIN ? received : settled_[signal] + 1;
     return true;
 }
@@ -109,13 +113,16 @@ void Witness::stop_beside(pid_t child) {
     if (pid_ > 0) {
         page_->child = child;
         __atomic_fetch_add(&page_->stop, 1u, __ATOMIC_RELEASE);
-        sigqueue(pid_, kQuestion, sigval{page_->answered});  // it waits with a time limit from here
+        sigqueue(pid_, kQuestion, sigval{page_->answered});  // from here on the witness waits with
+                                                             // a time limit
     }
-    // Not with the signal that stopped the program: what can be blocked had to be unblocked, and
-    // the next one would stop us alone.
+    // Uses SIGSTOP instead of the signal that stopped the program: that one might be blocked here,
+    // and once unblocked, the next such signal would stop this process alone.
     kill(getpid(), SIGSTOP);
     if (pid_ > 0) __atomic_fetch_add(&page_->stop, 1u, __ATOMIC_RELEASE);
-    for (const int stop : {SIGTSTP, SIGTTIN, SIGTTOU}) saw(stop);  // SIGCONT took ours away
+    for (const int stop : {SIGTSTP, SIGTTIN, SIGTTOU})
+        saw(stop);  // SIGCONT removed the pending
+                    // stop signals of this process
 }
 
 }  // namespace dwell

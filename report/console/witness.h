@@ -1,6 +1,6 @@
-// Tells a signal that was meant for our whole process group from one meant for us alone, which the
-// kernel does not say: a second child, the witness, waits in the group with all signals blocked.
-// What it receives too was meant for the group.
+// Distinguishes a signal to the whole process group from a signal to this process alone, which the
+// kernel does not report. A second child, the witness, waits in the group with all signals blocked:
+// a signal that the witness receives too was for the group.
 #ifndef DWELL_REPORT_CONSOLE_WITNESS_H_
 #define DWELL_REPORT_CONSOLE_WITNESS_H_
 
@@ -10,12 +10,12 @@
 
 namespace dwell {
 
-// Every signal that a process may keep from its default action.
+// Every signal whose default action a process can prevent.
 sigset_t all_signals();
 
 bool is_stopped(pid_t pid);
 
-struct WitnessPage;  // shared with it
+struct WitnessPage;  // shared with the witness
 
 class Witness {
   public:
@@ -23,12 +23,12 @@ class Witness {
     void stop();
     pid_t pid() const { return pid_; }
 
-    // Whether the signal that we took just now went to the group, too. Waits until the witness has
-    // taken all that was sent before; false where it does not answer.
+    // Whether the signal that this process just received also went to the group. Waits until the
+    // witness has received all signals sent before; false if it does not answer.
     bool saw(int signal);
 
-    // Stops this process, as `child` is stopped. Whoever lets `child` alone go on, or ends it, lets
-    // us go on as well: the witness looks after that.
+    // Stops this process, as `child` is stopped. The witness continues this process when somebody
+    // continues or ends `child` alone.
     void stop_beside(pid_t child);
 
   private:

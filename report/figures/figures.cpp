@@ -1,4 +1,4 @@
-// Sums that the text report shows.
+// Computes sums and lines for the text report; see figures.h.
 #include "report/figures/figures.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 
 using LineKey = std::tuple<std::string, std::string, int, std::string>;
 
-// Without a line a statement is told apart by its procedure, whose name holds the offset.
+// Without a line the procedure identifies a statement, as its name contains the offset.
 LineKey line_key(const Profile& profile, uint32_t index) {
     const ProfileNode& node = profile.nodes[index];
     std::string extra = node.module;
@@ -53,7 +53,7 @@ void find_worst_ranks(const Profile& profile, std::vector<CommLine>* lines) {
 // Samples by function, file and line.
 using LineSamples = std::map<std::tuple<std::string, std::string, int>, uint64_t>;
 
-// Without a line a function is one place: offsets in it tell a person nothing.
+// A function without lines is one place: its offsets mean nothing to a person.
 void add_samples(const std::vector<SampledLine>& lines, LineSamples* into) {
     for (const SampledLine& line : lines) {
         const std::string& file = line.line != 0 ? line.file : std::string();
@@ -97,7 +97,7 @@ bool is_in_system_header(const std::string& file) {
            file.find("/include/c++/") != std::string::npos || file.starts_with("usr/include/");
 }
 
-// The node itself when nothing around it is the program's.
+// The node itself when it has no ancestor in the program.
 uint32_t place_in_program(const Profile& profile, uint32_t node) {
     for (uint32_t at = node; at != kNoNode; at = profile.nodes[at].parent) {
         const bool is_statement = at == node || profile.nodes[at].kind == SiteKind::kCall;
@@ -168,7 +168,7 @@ static void find_worst_ranks(const Profile& profile, std::vector<SiteLine>* line
 std::vector<SiteLine> site_lines(const Profile& profile) {
     std::map<std::pair<LineKey, SiteKind>, SiteLine> by_key;
     std::vector<const SiteLine*> line_of(profile.nodes.size(), nullptr);
-    // Loops in each other on one line: the inner one's time is in the outer one's.
+    // Nested loops on one line: the outer loop's time includes the inner one's.
     const auto lies_in_another = [&](uint32_t index) {
         uint32_t around = profile.nodes[index].parent;
         while (around != kNoNode && line_of[around] != line_of[index]) {
@@ -247,7 +247,7 @@ std::string probe_text(const ProfileNode& node, double ranks, bool utf8) {
         parts.push_back(node.phase.known ? "phase " + iterations_text(node.phase) : "phase");
     }
     if (totals.volume != 0) parts.push_back("volume " + count_text(totals.volume));
-    // What is known of the entries seen says nothing of those: neither a share nor a time.
+    // The unknown entries make both share and mean time meaningless.
     const bool at_least = (node.labels & kLabelAtLeast) != 0;
     if (at_least && totals.off_uncertain == 0) parts.push_back("early returns not counted");
     if (totals.off_uncertain != 0) {
@@ -287,7 +287,7 @@ std::vector<IntervalLine> interval_lines(const Profile& profile) {
     std::map<Key, uint64_t> largest_ns;
     std::map<Key, LineSamples> samples;
     for (const ProfileInterval& interval : profile.intervals) {
-        if (interval.to == 0) continue;  // threads' lives outside of MPI, from no line to no other
+        if (interval.to == 0) continue;  // thread time outside of MPI, from no line to no other
         const LineKey from =
             interval.from == kNoNode ? LineKey{} : line_key(profile, interval.from);
         const Key key = {from, line_key(profile, interval.to),
@@ -385,7 +385,7 @@ std::string places_text(const SampledPlaces& places, size_t limit, int width, bo
         const double percent =
             100 * static_cast<double>(line.samples) / static_cast<double>(places.samples);
         if (percent < 0.5) break;
-        if (same_function && place.empty()) continue;  // nothing to call it by
+        if (same_function && place.empty()) continue;  // the interval would have no name
         const std::string share = fmt::format(" {:.0f} %", percent);
         const std::string before = i == 0 ? "" : ", ";
         const std::string after = place + share;
@@ -426,8 +426,8 @@ std::vector<std::optional<Peak>> computation_peaks(const Profile& profile) {
     return peaks;
 }
 
-// Of a node's own time what is no waiting of OpenMP's threads. That of regions lies in what they
-// hold.
+// Own time of a node without waiting of OpenMP threads. A region's own time is in the nodes inside
+// it.
 static double worked_ns(const ProfileNode& node, uint64_t own_ns, const Totals& totals) {
     const bool waits = is_openmp(node) && !is_omp_region(node.call);
     const uint64_t waited_ns = waits ? totals.omp_wait_ns + totals.omp_idle_ns : 0;
@@ -445,7 +445,7 @@ uint32_t extra_computation(const Profile& profile, uint32_t rank) {
         extra[i] -= worked_ns(node, node.computation_ns, node.totals) / rank_count(profile);
     }
     sum_into_parents(profile, nodes_from_root(profile), &extra);
-    // Some may be less than the mean, so several siblings may have more than half.
+    // Some may be below the mean, so several siblings may have more than half.
     uint32_t found = kNoNode;
     for (uint32_t at = 0, next = 0; next != kNoNode; at = next) {
         const ProfileNode& node = profile.nodes[at];
@@ -467,7 +467,7 @@ std::string shown_name(const ProfileNode& node, bool utf8) {
     return procedure ? short_name(node.name, utf8) : printable(node.name, utf8);
 }
 
-// Where there is no line, a place is a function, or a module, and an offset.
+// Without a line, the place is a function or module with an offset.
 static std::string file_text(const ProfileNode& node, bool utf8) {
     const size_t offset = node.line == 0 ? node.file.rfind("+0x") : std::string::npos;
     if (offset == std::string::npos) return printable(base_name(node.file), utf8);

@@ -1,3 +1,4 @@
+// Tests figures of ranks for a trend along a grid dimension, by permutation; see grid_trend.h.
 #include "report/figures/grid_trend.h"
 
 #include <numeric>
@@ -7,14 +8,14 @@
 namespace dwell {
 namespace {
 
-constexpr double kFollowed = 0.5;        // part of the variance that the coordinate explains
+constexpr double kFollowed = 0.5;        // part of the variance that the coordinate must explain
 constexpr double kChance = 0.01;         // for all dimensions together
-constexpr int kShuffles = 999;           // with the ranks as they are: one of a thousand
-constexpr double kRoundingSlack = 1e-9;  // of sums in another order
+constexpr int kShuffles = 999;           // with the actual order one of a thousand
+constexpr double kRoundingSlack = 1e-9;  // for sums in another order
 
 double square(double value) { return value * value; }
 
-// The ranks of a grid by one coordinate.
+// The ranks of a grid, grouped by one coordinate.
 class Slices {
   public:
     Slices(const ProfileGrid& grid, size_t dimension)
@@ -27,7 +28,7 @@ class Slices {
         }
     }
 
-    // Squared distances of the slices' means from the mean of all, each as often as it has ranks.
+    // Squared distances of the groups' means from the total mean, weighted by their ranks.
     double explained(const std::vector<double>& values, double mean) {
         sums_.assign(sums_.size(), 0);
         for (size_t i = 0; i < values.size(); ++i) sums_[slice_of_[i]] += values[i];
@@ -38,7 +39,7 @@ class Slices {
         return sum;
     }
 
-    // After explained().
+    // Call after explained().
     GridTrend extremes(size_t dimension) const {
         GridTrend trend;
         bool first = true;
@@ -66,11 +67,11 @@ class Slices {
     std::vector<double> sums_;
 };
 
-// Whether so much is explained by chance only seldom. Stops as soon as that is settled.
+// Whether chance seldom explains as much. Stops as soon as the answer is certain.
 bool is_beyond_chance(Slices* slices, std::vector<double> values, double mean, double explained,
                       double chance) {
-    std::mt19937 random(1);  // the same report every time
-    int as_much = 1;         // the ranks as they are
+    std::mt19937 random(1);  // fixed seed: the same report every time
+    int as_much = 1;         // the actual order
     for (int shuffle = 0; shuffle < kShuffles; ++shuffle) {
         for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random() % i]);
         if (slices->explained(values, mean) >= explained * (1 - kRoundingSlack)) ++as_much;
@@ -90,7 +91,7 @@ std::optional<GridTrend> grid_trend(const ProfileGrid& grid, const std::vector<d
     std::optional<GridTrend> trend;
     double most = 0;
     for (size_t dimension = 0; dimension < grid.sizes.size(); ++dimension) {
-        // A dimension longer than there are ranks has a rank in every slice at most.
+        // A dimension longer than the number of ranks has at most one rank in each slice.
         if (static_cast<size_t>(grid.sizes[dimension]) > values.size()) continue;
         Slices slices(grid, dimension);
         const double explained = slices.explained(values, mean);

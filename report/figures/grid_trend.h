@@ -1,4 +1,4 @@
-// Whether a figure of the ranks follows a dimension of the grid that they form.
+// Tests whether a figure of the ranks follows a dimension of their process grid.
 #ifndef DWELL_REPORT_FIGURES_GRID_TREND_H_
 #define DWELL_REPORT_FIGURES_GRID_TREND_H_
 
@@ -11,7 +11,7 @@
 
 namespace dwell {
 
-// The ranks whose coordinate `dimension` is `most` have the largest mean, those at `least` the
+// The ranks whose coordinate `dimension` is `most` have the largest mean, those with `least` the
 // smallest.
 struct GridTrend {
     size_t dimension = 0;
@@ -21,11 +21,11 @@ struct GridTrend {
     double least_mean = 0;
 };
 
-// `values` belong to grid.places, in order. There is a trend when the coordinate explains at least
-// half of the variance, and at most one of a hundred random ways to give the same values to the
-// ranks (one of a hundred for all dimensions together) would explain as much: a permutation test,
-// which assumes nothing about how the values are spread. Small grids, 2 x 2 say, have too few ways
-// for that to be told from chance.
+// `values` belong to grid.places, in order. A trend needs two conditions. The coordinate explains
+// at least half of the variance. And at most one of a hundred random assignments of the values to
+// the ranks (one of a hundred for all dimensions together) explains as much: a permutation test,
+// which assumes no distribution. Small grids, such as 2 x 2, have too few assignments to exclude
+// chance.
 std::optional<GridTrend> grid_trend(const ProfileGrid& grid, const std::vector<double>& values);
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// See job_facts.h.
+// Sums facts over the job and words its reservations; see job_facts.h.
 #include "report/figures/job_facts.h"
 
 #include <fmt/format.h>
@@ -14,10 +14,10 @@
 namespace dwell {
 namespace {
 
-// A part of a probe's cost overlaps with the program where that is called often: what is taken out
-// is too much by up to that part. Two thirds were (46 instead of 20 %) with entries of 70 ns.
+// Part of a probe's cost overlaps with the program if the probe runs often: up to that part too
+// much is subtracted. With entries of 70 ns this was two thirds (46 instead of 20 %).
 constexpr double kDistorting = 0.1;
-constexpr double kNotableOff = 0.05;  // of what counts as computation
+constexpr double kNotableOff = 0.05;  // of the time counted as computation
 
 }  // namespace
 
@@ -74,7 +74,8 @@ Job job_of(const Profile& profile) {
         };
         job.folded_lines += any_is(kLabelFolded) ? 1 : 0;
         job.unknown_lines += any_is(kLabelLineUnknown) ? 1 : 0;
-        // What no procedure of the program called has no line, as MPI_Finalize of an interpreter.
+        // A call outside of all procedures of the program has no line, such as an interpreter's
+        // MPI_Finalize.
         const ProfileNode& first = profile.nodes[line.nodes[0]];
         const bool of_program = first.parent != 0 || !first.file.empty();
         job.without_line += of_program && any_is(kLabelNoLine) ? 1 : 0;

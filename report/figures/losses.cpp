@@ -1,4 +1,4 @@
-// See losses.h.
+// Computes the losses of a run and words the sentences about them; see losses.h.
 #include "report/figures/losses.h"
 
 #include <fmt/format.h>
@@ -21,34 +21,35 @@ namespace dwell {
 namespace {
 
 constexpr int kLeastRoom = 12;              // columns of names
-constexpr int kRoomForCalls = 32;           // of these, for MPI calls beside their lines
-constexpr double kMostly = 0.5;             // of a line's waiting: for one rank
-constexpr double kNotableCause = 0.2;       // of the waiting: worth being the main cause
+constexpr int kRoomForCalls = 32;           // part of these, for MPI calls beside their lines
+constexpr double kMostly = 0.5;             // part of a line's waiting, for one rank
+constexpr double kNotableCause = 0.2;       // part of the waiting that makes a main cause
 constexpr double kNotableSetupWait = 0.05;  // of set-up
 constexpr double kNotableOfAll = 0.01;      // of the time that is judged
 
-// Whether the last place in `said`, such as "heat.c:78" or "heat.c:29 and :35", is in `file`.
-bool names_last(std::string_view said, const std::string& file) {
-    for (size_t colon; (colon = said.rfind(':')) != said.npos; said = said.substr(0, colon)) {
-        const bool number =
-            colon + 1 < said.size() && isdigit(static_cast<unsigned char>(said[colon + 1])) != 0;
-        const bool named = colon != 0 && said[colon - 1] != ' ';
+// Whether the last place in `preceding`, such as "heat.c:78" or "heat.c:29 and :35", is in `file`.
+bool names_last(std::string_view preceding, const std::string& file) {
+    for (size_t colon; (colon = preceding.rfind(':')) != preceding.npos;
+         preceding = preceding.substr(0, colon)) {
+        const bool number = colon + 1 < preceding.size() &&
+                            isdigit(static_cast<unsigned char>(preceding[colon + 1])) != 0;
+        const bool named = colon != 0 && preceding[colon - 1] != ' ';
         if (!number || !named) continue;
-        const std::string_view before = said.substr(0, colon);
+        const std::string_view before = preceding.substr(0, colon);
         return before.ends_with(" " + file) || before.ends_with("(" + file);
     }
     return false;
 }
 
-// "halo.c:88 MPI_Recv in exchange"; where there is little room and `said`, which stands before it,
-// ends with a place in that file, ":88 MPI_Recv in exchange".
+// "halo.c:88 MPI_Recv in exchange"; with little room, after a text `preceding` that ends with a
+// place in the same file, ":88 MPI_Recv in exchange".
 std::string statement_text(const Profile& profile, const CommLine& line, int room, bool utf8,
-                           const std::string& said = "") {
+                           const std::string& preceding = "") {
     const ProfileNode& node = profile.nodes[line.node];
     const ProfileNode& place = profile.nodes[line.place];
     std::string text = cut_place(place_text(place, utf8), room, utf8);
     const std::string file = printable(base_name(place.file), utf8);
-    if (room != kAllOfIt && place.line != 0 && names_last(said, file)) {
+    if (room != kAllOfIt && place.line != 0 && names_last(preceding, file)) {
         text = fmt::format(":{}", place.line);
     }
     text += (text.empty() ? "" : " ") + printable(node.name, utf8);
@@ -58,7 +59,7 @@ std::string statement_text(const Profile& profile, const CommLine& line, int roo
     return text;
 }
 
-// What of `owner` leads to `node`; kNoNode: that lies outside.
+// The child of `owner` on the path to `node`; kNoNode if `node` is outside.
 uint32_t step_below(const Profile& profile, uint32_t owner, uint32_t node) {
     for (uint32_t at = node; at != kNoNode; at = profile.nodes[at].parent) {
         if (profile.nodes[at].parent == owner) return profile.nodes[at].line != 0 ? at : kNoNode;
@@ -66,7 +67,7 @@ uint32_t step_below(const Profile& profile, uint32_t owner, uint32_t node) {
     return kNoNode;
 }
 
-// The lines of the owner between which it computes; empty where they are not known.
+// The lines of the owner before and after its computation; empty where they are unknown.
 std::string between_text(const Profile& profile, const ProfileInterval& interval, int room,
                          bool utf8) {
     const uint32_t to = step_below(profile, interval.booked_on, interval.to);
@@ -78,14 +79,14 @@ std::string between_text(const Profile& profile, const ProfileInterval& interval
     const ProfileNode& first = profile.nodes[from];
     const ProfileNode& last = profile.nodes[to];
     const std::string start = cut_place(place_text(first, utf8), room, utf8);
-    // The line itself is none of those between.
+    // A single line does not limit the computation, so the calls are named.
     if (start == end) return "between calls of " + cut_name(shown_name(last, utf8), room, utf8);
     return "between " + start + " and " +
            (first.file == last.file ? fmt::format(":{}", last.line) : end);
 }
 
-// "between heat.c:29 MPI_Barrier and :35 MPI_Barrier", where there is little room "between
-// heat.c:29 and :35"; "between calls of MPI_Barrier (heat.c:35)".
+// "between heat.c:29 MPI_Barrier and :35 MPI_Barrier", with little room "between heat.c:29 and
+// :35"; "between calls of MPI_Barrier (heat.c:35)".
 std::string calls_text(const Profile& profile, const ProfileInterval& interval, int room,
                        bool utf8) {
     const ProfileNode& to = profile.nodes[interval.to];
@@ -110,7 +111,7 @@ std::string with_place(const std::string& name, const std::string& place) {
     return place.empty() ? name : name + " (" + place + ")";
 }
 
-// A procedure, loop or block and the line in it that has most samples, else its own.
+// A procedure, loop or block with the line of most samples in it, else its own line.
 std::string code_text(const Profile& profile, uint32_t node, std::string place, int room,
                       bool utf8) {
     const ProfileNode& owner = profile.nodes[node];
@@ -142,7 +143,7 @@ std::string doing_text(const Profile& profile, const Computation& doing, int roo
            code_text(profile, interval.booked_on, place, room, utf8);
 }
 
-// ", as ranks share processors"; empty where it is not known.
+// ", as ranks share processors"; empty where this is unknown.
 std::string holder_text(const Profile& profile) {
     switch (holders_of_processors(profile).who) {
         case Holder::kRanks:
@@ -169,7 +170,7 @@ uint64_t blocked_of(const CommLine& line) {
     return std::min(line.totals.blocked_ns, without_setup_ns(line));
 }
 
-// Of waiting at some nodes what is known for whom it was, and the rank that most of it was for;
+// For waiting at some nodes: the part with a known partner, and the partner waited for most;
 // kNoPeer: none.
 struct Late {
     uint64_t known_ns = 0;
@@ -191,7 +192,7 @@ Late late_ranks(const Profile& profile, double waited_ns, Counts counts) {
     return late;
 }
 
-// Where ranks wait, when it is not known what for.
+// Where ranks wait, when the cause is unknown.
 std::string waiting_line_text(const Profile& profile, const std::vector<CommLine>& lines, int room,
                               bool utf8) {
     const CommLine* const line = longest(lines, blocked_of);
@@ -204,7 +205,7 @@ std::string waiting_line_text(const Profile& profile, const std::vector<CommLine
     const Late late =
         late_ranks(profile, waited_ns, [&nodes](uint32_t node) { return nodes.count(node) != 0; });
     if (late.peer != kNoPeer) text += ", mostly for " + rank_text(late.peer);
-    // A rank that has no processor in a call comes late, too, and no computation is the cause.
+    // A rank without a processor in a call is also late, but no computation is the cause.
     const QueuedTimes queued = queued_times(profile);
     const uint64_t queued_ns = queued.work_ns + queued.call_ns;
     const std::string holder =
@@ -214,7 +215,7 @@ std::string waiting_line_text(const Profile& profile, const std::vector<CommLine
     return text + (known ? ", for several ranks." : "; the late rank is not known.");
 }
 
-// The one that most waiting goes back to; none where that is little.
+// The root cause of most waiting; nothing where that is little.
 std::optional<CauseLine> main_cause(const Profile& profile) {
     const std::vector<CauseLine> causes = causes_outside_setup(profile);
     const double waited_ns = static_cast<double>(mpi_times(profile).blocked_ns);
@@ -232,7 +233,7 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
     std::string text =
         fmt::format("Main cause: {}, and others wait {}", cause_words(profile, first, room, utf8),
                     per_rank_text(profile, first.time_ns, utf8));
-    // Where they wait is left out where the sentence is long, and the cause not in that line.
+    // The sentence omits where others wait if it is long: that line does not contain the cause.
     const bool is_long = !stall_words(profile, first.stall).verb.empty() || room <= kLeastRoom;
     const CommLine* const line = line_waiting_for(profile, lines, first);
     if (line != nullptr && !is_long) {
@@ -370,7 +371,7 @@ std::string cause_words(const Profile& profile, const CauseLine& cause, int room
     }
     const bool has_place = where.ends_with(')');
     if (has_place) where.pop_back();
-    // Names are worth more than reasons.
+    // Names are more important than reasons.
     const bool queued = cause.stall.kind == StallKind::kQueued;
     const std::string reason = queued && room == kAllOfIt ? holder_text(profile) : "";
     return fmt::format("{} {} {}{}{})", who, words.verb, where, has_place ? "; " : " (",
@@ -404,11 +405,11 @@ std::vector<Loss> losses(const Profile& profile) {
     for (const ProfileRank& rank : profile.ranks) {
         most_others = std::max(most_others, rank.threads - std::min<uint64_t>(rank.threads, 1));
     }
-    // Idle threads are divided as what others do outside of regions.
+    // Idle time of threads is divided in proportion to other threads' activity outside of regions.
     const auto with_idle = [&](LossKind kind, uint64_t own_ns, uint64_t outside_ns) {
         const double share = serial_ns > 0 ? static_cast<double>(outside_ns) / serial_ns : 0;
         auto part_ns = static_cast<uint64_t>(share * static_cast<double>(profile.omp_idle_ns));
-        // While one thread does so all others of its rank are idle, but no more.
+        // Meanwhile all other threads of the rank are idle, which limits the idle time.
         part_ns = std::min(part_ns, outside_ns * most_others);
         idle_ns -= std::min(idle_ns, part_ns);
         return Loss{kind, own_ns + part_ns, part_ns};

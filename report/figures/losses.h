@@ -1,5 +1,5 @@
-// What a run lost of its time, and the one sentence for each kind of loss that names who or what
-// caused most of it: a rank, a procedure and a line. Functions of a profile.
+// The losses of a run, and for each kind of loss one sentence that names the main cause: a rank, a
+// procedure and a line. Functions of a profile.
 #ifndef DWELL_REPORT_FIGURES_LOSSES_H_
 #define DWELL_REPORT_FIGURES_LOSSES_H_
 
@@ -17,10 +17,11 @@ enum class LossKind { kWaiting, kTransfer, kIo, kOmpWait, kOmpIdle, kQueued };
 struct Loss {
     LossKind kind;
     uint64_t ns = 0;       // sum over ranks
-    uint64_t idle_ns = 0;  // of it, estimated: OpenMP threads that were idle meanwhile
+    uint64_t idle_ns = 0;  // part of ns, estimated: idle OpenMP threads meanwhile
 };
-// Largest first; none that took no time. Set-up is none of them. OpenMP threads that are idle while
-// their rank is in MPI or does I/O are lost to that: the cure is there.
+// By decreasing size; losses without time and set-up are left out. Idle time of OpenMP threads
+// while their rank is in MPI or does I/O counts as a loss of MPI or I/O, because the remedy is
+// there.
 std::vector<Loss> losses(const Profile& profile);
 
 struct CauseLine;
@@ -30,19 +31,19 @@ struct CauseLine;
 // time)".
 std::string cause_words(const Profile& profile, const CauseLine& cause, int room, bool utf8);
 
-// What to run so that the sentence about the main cause of waiting names more; empty: nothing.
+// Options of `dwell run` that would name more of the main cause of waiting; empty: none.
 std::string next_options(const Profile& profile);
 
 // "Main cause: rank 0 computes in relax (heat.c:78), and others wait 416 ms a rank, mostly at
-// heat.c:69 MPI_Recv in exchange." No name or place is longer than `room`. Empty where nothing is
-// known. `lines` are comm_lines(profile).
+// heat.c:69 MPI_Recv in exchange." Names and places are at most `room` columns. Empty where no
+// cause is known. `lines` are comm_lines(profile).
 std::string cause_text(const Profile& profile, const std::vector<CommLine>& lines, LossKind kind,
                        int room, bool utf8);
 
-// Where most of the computation is: by samples, else by probes; empty without both.
+// The place of most computation: by samples, else by probes; empty without both.
 std::string computation_text(const Profile& profile, int room, bool utf8);
 
-// ", 600 ms waiting for rank 3": of set-up; empty where it is not worth it.
+// ", 600 ms waiting for rank 3": in set-up; empty where it is negligible.
 std::string setup_wait_text(const Profile& profile, bool utf8);
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// See names.h.
+// Shortens and cuts names for the text report; see names.h.
 #include "report/figures/names.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kOperator = "operator";
 constexpr std::string_view kLambda = "{lambda";
 
-// What clang calls a lambda, "$_0", as others do.
+// Gives clang's "$_0" the usual name of a lambda.
 std::string with_lambdas(std::string_view name) {
     constexpr std::string_view kScope = "::$_";
     std::string out;
@@ -27,7 +27,7 @@ std::string with_lambdas(std::string_view name) {
     return out += name;
 }
 
-// a::b::c becomes b::c; false when there is no scope left to drop.
+// a::b::c becomes b::c; false without a scope to drop.
 bool drop_outer_scope(std::string* name) {
     int brackets = 0;
     for (size_t i = 0; i + 2 < name->size(); ++i) {
@@ -53,8 +53,8 @@ size_t end_of_arguments(std::string_view name, size_t start) {
     return std::string_view::npos;
 }
 
-// The same in steps: of a scope with template arguments these go last. An operator keeps the name
-// of its class, which says more than its own, and a lambda that of its procedure.
+// Shortens in steps: a scope with template arguments loses these last. An operator keeps the name
+// of its class, which is more informative, and a lambda that of its procedure.
 bool shorten_scope(std::string* name) {
     const size_t arguments = name->find('<');
     const size_t scope = name->find("::");
@@ -78,7 +78,7 @@ bool shorten_scope(std::string* name) {
     return true;
 }
 
-// Without brackets whose other half was cut away: what looks for the end of arguments counts them.
+// Without unpaired brackets: the search for the end of arguments counts brackets.
 std::string balanced(const std::string& text) {
     std::string out;
     std::vector<size_t> open;
@@ -96,8 +96,8 @@ std::string balanced(const std::string& text) {
     return out;
 }
 
-// Template arguments between their brackets: each by its inner name, and cut in its middle to its
-// part of the room when all together are too long.
+// Template arguments between their brackets: each with its inner name, and cut in its middle to its
+// share of the room when all together are too long.
 std::string short_arguments(std::string_view text, bool utf8) {
     constexpr int kRoom = 24;
     constexpr int kLeast = 3;
@@ -119,7 +119,7 @@ std::string short_arguments(std::string_view text, bool utf8) {
     arguments.push_back(std::move(argument));
     int left = kRoom;
     int fair = std::max(kRoom / static_cast<int>(arguments.size()), kLeast);
-    int longer = 0;  // those that would take more than their part share what the others leave
+    int longer = 0;  // arguments longer than their share divide the room that the others leave
     for (std::string& each : arguments) {
         while (drop_outer_scope(&each)) {
         }
@@ -155,8 +155,8 @@ size_t end_of_operator(std::string_view name, size_t start) {
     return std::min(name.find('(', end), name.size());  // a type, a literal, new or delete
 }
 
-// Behind the parameters that begin at `start` where a local name follows, as that of a lambda in
-// "run(int) const::{lambda()#1}"; npos where the name ends with them.
+// The index after the parameters at `start` where a local name follows, such as that of a lambda in
+// "run(int) const::{lambda()#1}"; npos where the name ends with the parameters.
 size_t behind_parameters(std::string_view name, size_t start) {
     size_t end = end_of_arguments(name, start);
     if (end == std::string_view::npos) return end;
@@ -172,7 +172,7 @@ size_t behind_parameters(std::string_view name, size_t start) {
 std::string short_name(std::string_view full_name, bool utf8) {
     const std::string with = with_lambdas(full_name.substr(0, full_name.find(" [clone")));
     std::string_view name = with;
-    // The code of a region of OpenMP, which the compiler put elsewhere, is its procedure's.
+    // The compiler's function for an OpenMP region has its procedure's name.
     name = name.substr(0, name.find("._omp_fn."));
     constexpr std::string_view kAnonymous = "(anonymous namespace)";
     constexpr std::string_view kLambdaCall = "}::operator()";
@@ -204,7 +204,7 @@ std::string short_name(std::string_view full_name, bool utf8) {
             if (end == std::string_view::npos) break;
             i = end - 1;
         } else if (c == ' ') {
-            out.clear();  // what stood before was the return type
+            out.clear();  // the text before was the return type
         } else {
             out += c;
         }
@@ -225,8 +225,8 @@ std::vector<std::string> ever_shorter(const std::string& name) {
     return forms;
 }
 
-// "Viscop…::stress" of "Viscoplastic::stress": what a member does is known by its class. Empty
-// where there is none, or too little room.
+// "Viscop…::stress" for "Viscoplastic::stress": the class explains the member. Empty without a
+// class, or with too little room.
 static std::string cut_class(const std::string& name, int width, bool utf8) {
     constexpr int kLeast = 4;
     if (name.find_first_of("<(") != std::string::npos) return "";
@@ -271,7 +271,7 @@ std::string cut_name(const std::string& text, int width, bool utf8) {
         if (display_width(inner) <= width) return inner;
     }
     if (display_width(joined()) > width && names.size() > 2) {
-        // Of the names in the middle the inner ones stay longest.
+        // Of the names in the middle the inner ones are kept longest.
         names[1] = std::string(glyphs(utf8).ellipsis);
         while (names.size() > 3 && display_width(joined()) > width) names.erase(names.begin() + 2);
     }

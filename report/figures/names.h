@@ -1,5 +1,5 @@
-// Names as the text report shows them: of procedures, without what only compilers need, and cut
-// where they are too long for their place.
+// Names in the text report: procedure names without the parts that only compilers need, cut to the
+// available room.
 #ifndef DWELL_REPORT_FIGURES_NAMES_H_
 #define DWELL_REPORT_FIGURES_NAMES_H_
 
@@ -9,28 +9,28 @@
 
 namespace dwell {
 
-constexpr int kAllOfIt = 1 << 20;  // columns of a text that is not cut
+constexpr int kAllOfIt = 1 << 20;  // columns of a text without limit
 
-// A C++ name without return type and parameters; others unchanged. Template arguments are cut one
-// by one where they are long: instances of a template stay apart.
+// A C++ name without return type and parameters; others unchanged. Long template arguments are cut
+// one by one, so that instances of a template remain distinct.
 std::string short_name(std::string_view name, bool utf8);
 
-// What follows the last scope of a qualified name.
+// The part after the last scope of a qualified name.
 std::string inner_name(const std::string& name);
 
-// A qualified name, and what is left of it as its scopes go one by one.
+// A qualified name, and the rest after each removed scope.
 std::vector<std::string> ever_shorter(const std::string& name);
 
-// A name of a procedure, or several joined by glyphs().chain: what is too long loses its outer
-// scopes (a::b::c becomes b::c), then the names between the first and the last, then its middle.
+// One procedure name, or several joined by glyphs().chain. A text that is too long loses its outer
+// scopes (a::b::c becomes b::c), then the names between first and last, then its middle.
 std::string cut_name(const std::string& text, int width, bool utf8);
 
-// A place, "heat.c:88", "A::f+0x2b" or "heat.c": its line or offset is never cut, but left out with
-// the rest where it does not fit.
+// A place, "heat.c:88", "A::f+0x2b" or "heat.c". Its line or offset is never cut: if it does not
+// fit, the whole place is left out.
 std::string cut_place(const std::string& text, int width, bool utf8);
 
-// Columns for texts that stand in one line and want these: none gets more than it wants, and those
-// that want more than their part share what the others leave.
+// Divides the columns of one line among texts: none gets more than it wants, and texts that want
+// more than their share divide the columns that the others leave.
 std::vector<int> share_room(const std::vector<int>& wanted, int room);
 
 }  // namespace dwell

@@ -1,3 +1,5 @@
+// Sums OpenMP constructs over call paths, and finds the code that runs while threads are idle; see
+// omp_figures.h.
 #include "report/figures/omp_figures.h"
 
 #include <fmt/format.h>
@@ -23,7 +25,7 @@ bool is_construct(const ProfileNode& node, OmpConstruct construct) {
 using LineKey = std::tuple<std::string, std::string, int>;
 using ThreadKey = std::pair<uint32_t, uint32_t>;  // rank, thread
 
-// Whether the node lies in another one of the same line, whose time holds its own.
+// Whether an ancestor belongs to the same line and its time includes the node's.
 bool lies_in_same(const Profile& profile, uint32_t index) {
     const ProfileNode& node = profile.nodes[index];
     for (uint32_t at = node.parent; at != kNoNode; at = profile.nodes[at].parent) {
@@ -36,7 +38,7 @@ bool lies_in_same(const Profile& profile, uint32_t index) {
     return false;
 }
 
-// By node: whether it is a region, or in one.
+// By node: whether it is a region, or inside one.
 std::vector<bool> nodes_in_regions(const Profile& profile) {
     std::vector<bool> inside(profile.nodes.size());
     for (const uint32_t i : nodes_from_root(profile)) {
@@ -46,7 +48,7 @@ std::vector<bool> nodes_in_regions(const Profile& profile) {
     return inside;
 }
 
-// What regions execute as well does not tell which code is serial.
+// Code that regions also execute does not show which code is serial, so its caller is named.
 void name_serial_caller(const Profile& profile, const std::vector<bool>& parallel,
                         SerialCode* code) {
     if (code->node == kNoNode) return;
@@ -63,7 +65,7 @@ void name_serial_caller(const Profile& profile, const std::vector<bool>& paralle
         if (node.kind == SiteKind::kCall) call = at;
         if (node.kind != SiteKind::kProcedure) continue;
         if (in_regions.count({node.name, node.file}) != 0) continue;
-        // A loop or block in it is what was measured.
+        // The measured node is a loop or block inside it.
         if (call != kNoNode) *code = {at, call, code->all_ns};
         return;
     }

@@ -1,4 +1,4 @@
-// Constructs of OpenMP over all call paths, and what computes while threads are idle.
+// OpenMP constructs over all call paths, and the computation during which threads are idle.
 #ifndef DWELL_REPORT_FIGURES_OMP_FIGURES_H_
 #define DWELL_REPORT_FIGURES_OMP_FIGURES_H_
 
@@ -12,37 +12,38 @@ namespace dwell {
 
 // A construct over all call paths that reach it.
 struct OmpLine {
-    uint32_t node = kNoNode;  // the one with most time
+    uint32_t node = kNoNode;  // the node with most time
     Totals totals{};
     size_t threads = 0;    // that took part
-    uint64_t work_ns = 0;  // time less waiting, of all threads
+    uint64_t work_ns = 0;  // time without waiting, of all threads
     uint64_t most_ns = 0;  // of one thread
     uint32_t most_rank = 0;
     uint32_t most_thread = 0;
 };
 
-// Longest first, regions among them.
+// By decreasing time, including regions.
 std::vector<OmpLine> omp_lines(const Profile& profile);
 bool is_region(const ProfileNode& node);
-// Of the threads that took part.
+// Mean over the threads that took part.
 double mean_work_ns(const OmpLine& line);
-// "thread 1 of rank 2", which worked longest.
+// "thread 1 of rank 2": the thread that worked longest.
 std::string thread_name(const Profile& profile, const OmpLine& line);
-// ": thread 1 works 1.42 times the mean"; empty where threads are alike.
+// ": thread 1 works 1.42 times the mean"; empty if threads are balanced.
 std::string uneven_text(const Profile& profile, const OmpLine& line);
 
-// "the region at a.c:20 in relax: thread 1 works 1.42 times the mean", of the one whose threads
-// wait longest for each other; empty where none do.
+// "the region at a.c:20 in relax: thread 1 works 1.42 times the mean", for the region whose threads
+// wait longest for each other; empty without waiting.
 std::string omp_wait_text(const Profile& profile, int room, bool utf8);
-// What computes longest outside of regions, and how long all that does. Of a procedure that regions
-// execute as well its caller, and where that calls it.
+// The code with most computation outside of regions, and the total of such computation. For a
+// procedure that regions also execute: its caller, and the place of the call.
 struct SerialCode {
     uint32_t node = kNoNode;
     uint32_t call = kNoNode;
     uint64_t all_ns = 0;
 };
 SerialCode serial_code(const Profile& profile);
-// What threads do outside of regions, while others are idle; sums over ranks, without set-up.
+// Activity of threads outside of regions while other threads are idle; sums over ranks, without
+// set-up.
 struct SerialTime {
     uint64_t computed_ns = 0;
     uint64_t blocked_ns = 0;

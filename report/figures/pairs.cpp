@@ -1,4 +1,5 @@
-// The partners of a communication line: each pair of ranks once, whatever either side saw of it.
+// The partners of a communication line: combines both sides' records into one entry for each pair
+// of ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ struct PairWeight {
     double messages = 0;
 };
 
-// Of what one rank did with a partner: what it sent, what it received, or both or not known which.
+// Direction of the messages between a rank and a partner: sent, received, or both or unknown.
 enum Way : int { kSent, kReceived, kBoth, kWays };
 
 Way way_of(const ProfilePeer& peer, uint16_t call) {
@@ -48,7 +49,7 @@ Way way_of(const ProfilePeer& peer, uint16_t call) {
     return receives ? kReceived : kBoth;
 }
 
-// One partner's records of the other, at one line.
+// One partner's records of the other partner, at one line.
 struct Side {
     double time_ns[kWays] = {};
     double messages[kWays] = {};
@@ -63,8 +64,8 @@ void add_record(const ProfilePeer& peer, Way way, Side* side) {
     side->received += static_cast<double>(peer.bytes_received);
 }
 
-// The messages from one partner to the other. Time counts on both sides; a message that both saw
-// is one.
+// The messages from one partner to the other. Time counts on both sides; a message recorded by both
+// counts once.
 PairWeight one_way(const Side& sender, const Side& receiver) {
     return {sender.time_ns[kSent] + receiver.time_ns[kReceived],
             std::max(sender.sent, receiver.received),
@@ -89,7 +90,7 @@ std::vector<std::pair<std::string, PairWeight>> pair_weights(const Profile& prof
     struct Pair {
         Side first, second;
     };
-    // Each pair of partners once, in the order of their numbers; one of another world is greater.
+    // Each pair of partners once, in the order of their numbers; ranks of another world come last.
     std::map<std::pair<uint32_t, uint32_t>, Pair> by_pair;
     std::map<uint32_t, PairWeight> by_distance;
     std::vector<std::pair<std::string, PairWeight>> named;
@@ -131,7 +132,7 @@ std::vector<std::pair<std::string, PairWeight>> pair_weights(const Profile& prof
     return named;
 }
 
-// Below this part of a line's time that of its partners tells nothing of it.
+// Below this part, time with partners says nothing about the line's time.
 constexpr double kTellingTime = 0.05;
 
 }  // namespace

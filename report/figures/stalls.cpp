@@ -1,4 +1,4 @@
-// See stalls.h.
+// Finds causes of waiting that are no computation; see stalls.h.
 #include "report/figures/stalls.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 namespace dwell {
 namespace {
 
-constexpr double kLeastOff = 0.25;  // of what would else be computation
-constexpr double kAlmostAll = 0.8;  // of the time in I/O: that of one statement
+constexpr double kLeastOff = 0.25;  // of the time that would otherwise be computation
+constexpr double kAlmostAll = 0.8;  // part of the time in I/O, for one statement
 
 struct Part {
     StallKind kind;
@@ -32,11 +32,11 @@ bool is_flagged(const Profile& profile, FileFlags flag) {
                        [flag](const ProfileRank& rank) { return (rank.flags & flag) != 0; });
 }
 
-// Of the I/O statements of one procedure the one that took most time of the rank: in the records
-// the one that was longest at a time stands.
+// Of a procedure's I/O statements the one with most time of the rank: the record has the statement
+// that was longest at once.
 struct Statement {
     uint32_t node = kNoNode;
-    uint64_t time_ns = 0;  // of the rank; 0: not known
+    uint64_t time_ns = 0;  // of the rank; 0: unknown
 };
 Statement costliest_beside(const Profile& profile, uint32_t io_node, uint32_t rank) {
     std::map<uint32_t, uint64_t> time_ns;
@@ -71,7 +71,7 @@ double on_of(const ProfileStall& stall) {
 }
 
 struct Others {
-    double on_ns = 0;  // a processor
+    double on_ns = 0;  // time on a processor
     double queued_ns = 0;
 };
 Others others_than(uint32_t rank, const std::map<uint32_t, ProfileStall>& by_rank) {
@@ -84,8 +84,8 @@ Others others_than(uint32_t rank, const std::map<uint32_t, ProfileStall>& by_ran
     return others;
 }
 
-// How much longer the rank takes than the others because it computes longer, with as much of a
-// processor as they have.
+// The part of a rank's excess over the others that comes from longer computation, with the same
+// share of a processor as theirs.
 double longer_by_computing(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t rank) {
     const auto [on_ns, queued_ns] = others_than(rank, by_rank);
     if (on_ns == 0) return 0;
@@ -93,8 +93,8 @@ double longer_by_computing(const std::map<uint32_t, ProfileStall>& by_rank, uint
     return (on_of(by_rank.at(rank)) - mean_ns) * (on_ns + queued_ns) / on_ns;
 }
 
-// How much longer the rank had no processor than it would if it had as much of one as the others
-// while they compute: who computes longer waits longer for a processor, too.
+// The time without a processor beyond the time expected from the others' share: a rank that
+// computes longer also waits longer for a processor.
 uint64_t beyond_share(const std::map<uint32_t, ProfileStall>& by_rank, uint32_t rank) {
     const auto [on_ns, queued_ns] = others_than(rank, by_rank);
     const ProfileStall& own = by_rank.at(rank);
@@ -117,8 +117,8 @@ Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64
     const ProfileStall& times = own->second;
     const uint64_t others = std::max<uint64_t>(ranks, 2) - 1;
     const uint64_t waiters = std::clamp<uint64_t>(count / times.count, 1, others);
-    // Some wait less often than the rank is late, for all of its delays at once: then those that
-    // wait are more than their waits tell.
+    // Some ranks wait once for several delays of the rank: then more ranks wait than `waiters`, and
+    // the quotient is limited by the computation's time.
     const uint64_t delay_ns = std::min(waited_ns / waiters, times.time_ns + parts.beside_ns);
     const bool all_known = by_rank.size() >= ranks;
     Stall cause;
@@ -135,8 +135,8 @@ Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64
         most_ns = more_ns;
         cause = {part.kind, times};
     }
-    // Ranks that compute alike and lose their processors in turn are late in turn, none of them
-    // for longer in all.
+    // Ranks with equal computation that lose their processors in turn are late in turn, none of
+    // them longer in total.
     const auto in_turn = [&] {
         double on_ns = 0;
         for (const auto& [number, other] : by_rank) on_ns += on_of(other);
@@ -146,7 +146,7 @@ Stall stall_of_cause(const LongParts& parts, size_t ranks, uint32_t rank, uint64
                2 * longer_by_computing(by_rank, rank) < delay;
     };
     if (most_ns == 0 && in_turn()) return {StallKind::kQueued, times};
-    // Writing files is both, in parts.
+    // Writing files is both sleep and kernel time, in parts.
     const uint64_t asleep_ns = more_than_others(&ProfileStall::asleep_ns);
     const uint64_t kernel_ns = more_than_others(&ProfileStall::kernel_ns);
     const uint64_t both_ns = asleep_ns + kernel_ns;
@@ -225,10 +225,10 @@ uint64_t off_processor_ns(const Profile& profile) {
     return static_cast<double>(off_ns) > kLeastOff * all_ns ? off_ns : 0;
 }
 
-// Ranks with the same processors are taken together, and all of a host. Sets of processors that
-// overlap in part count as if they did not.
+// Ranks with equal processors are taken together, and all ranks of a host. Partly overlapping sets
+// of processors are treated as separate.
 Holders holders_of_processors(const Profile& profile) {
-    using Set = std::pair<uint32_t, uint32_t>;  // how many, and the first
+    using Set = std::pair<uint32_t, uint32_t>;  // number of processors, and the first
     std::map<std::string, std::map<Set, Holders>> hosts;
     for (const ProfileRank& rank : profile.ranks) {
         if (rank.processors == 0) return {};

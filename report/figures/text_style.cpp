@@ -1,4 +1,4 @@
-// Widths, units and colours of the text report.
+// Widths, units and colours of the text report; see text_style.h.
 #include "report/figures/text_style.h"
 
 #include <fmt/format.h>
@@ -17,11 +17,11 @@ constexpr Glyphs kUtf8Glyphs = {"…", "├ ", "└ ", "│ ", "→", "↔", " �
 constexpr Glyphs kAsciiGlyphs = {"..", "|- ", "`- ", "|  ", "->", "<->", ", ", " > ", "us", "-"};
 
 struct Character {
-    uint32_t code = 0;  // kBroken: bytes that are no UTF-8
+    uint32_t code = 0;  // kBroken: bytes that are not UTF-8
     size_t end = 0;
     int width() const {
         const int columns = uc_width(code, "UTF-8");
-        return columns < 0 ? 1 : columns;  // it controls a terminal
+        return columns < 0 ? 1 : columns;  // a control character for a terminal
     }
 };
 constexpr uint32_t kBroken = 0xfffd;
@@ -34,7 +34,7 @@ Character character_at(std::string_view text, size_t position) {
     return character;
 }
 
-// The longest start of `text` that takes at most `width` columns, in bytes.
+// The longest prefix of `text` within `width` columns, in bytes.
 size_t bytes_in(std::string_view text, int width) {
     size_t position = 0;
     int used = 0;
@@ -47,7 +47,7 @@ size_t bytes_in(std::string_view text, int width) {
     return position;
 }
 
-// The end of `text` that takes at most `width` columns.
+// The longest suffix of `text` within `width` columns.
 std::string_view tail(std::string_view text, int width) {
     int rest = display_width(text);
     size_t position = 0;
@@ -80,8 +80,8 @@ bool is_unit(std::string_view word) {
     return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
 }
 
-// Whether no line may be broken between `first` and `second`: a number and its unit or what it
-// counts, "rank" and which one.
+// Whether no line may be broken between `first` and `second`: a number and its unit or noun, "rank"
+// and its number.
 bool belong_together(std::string_view first, std::string_view second) {
     if (first.empty() || second.empty()) return false;
     if (first == "rank" || first == "ranks") return is_digit(second.front());
@@ -158,7 +158,7 @@ std::string cut_middle(const std::string& text, int width, bool utf8) {
     const int left = kept / 2;  // the end, often a line number, gets the odd column
     std::string start = text.substr(0, bytes_in(text, left));
     std::string_view end = tail(text, kept - left);
-    // Of a text that was cut before: one sign is enough.
+    // The text was cut before: one ellipsis is enough.
     while (start.ends_with(ellipsis)) start.resize(start.size() - ellipsis.size());
     while (end.starts_with(ellipsis)) end.remove_prefix(ellipsis.size());
     return start + std::string(ellipsis) + std::string(end);
@@ -218,7 +218,7 @@ std::string ratio_text(double part, double whole) {
 }
 
 std::string bar_text(double share, int width, bool utf8) {
-    share = share > 0 ? std::min(share, 1.0) : 0;  // also when it is no number
+    share = share > 0 ? std::min(share, 1.0) : 0;  // also for NaN
     if (!utf8) return std::string(static_cast<size_t>(std::lround(share * width)), '#');
     constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     const auto eighths = static_cast<size_t>(std::lround(share * width * 8));
@@ -241,13 +241,13 @@ Line& Line::pad_to(int column) {
 void TextCanvas::put(const Line& line) {
     std::string text;
     int room = width_;
-    size_t trimmed = 0;  // up to the last thing that is not a blank
+    size_t trimmed = 0;  // length without trailing blanks
     for (const Line::Piece& piece : line.pieces_) {
         std::string part = piece.text;
         if (display_width(part) > room) part.resize(part.find_last_not_of(' ') + 1);
         if (display_width(part) > room) {
-            // A sign that something is missing, and no part of a number, which would be a wrong
-            // one.
+            // An ellipsis for the missing part, but never part of a number, which would be a wrong
+            // number.
             part.resize(bytes_in(part, std::max(room - display_width(signs().ellipsis), 0)));
             const size_t blank = part.find_last_of(' ');
             if (blank != std::string::npos) part.resize(blank + 1);

@@ -1,5 +1,5 @@
-// What text looks like on a terminal: widths, cutting, units, colours, and a canvas that never lets
-// a line grow beyond its width.
+// Text for a terminal: widths, cutting, units, colours, and a canvas that keeps every line within
+// its width.
 #ifndef DWELL_REPORT_FIGURES_TEXT_STYLE_H_
 #define DWELL_REPORT_FIGURES_TEXT_STYLE_H_
 
@@ -12,21 +12,21 @@ namespace dwell {
 
 enum class Style { kPlain, kTitle, kName, kHot, kWarm, kDim, kComputation, kTransfer, kBlocked };
 
-// The signs that differ between UTF-8 and ASCII.
+// The characters that differ between UTF-8 and ASCII.
 struct Glyphs {
     std::string_view ellipsis, branch, last_branch, trunk, arrow, both_ways, dot, chain, micro,
         rule;
 };
 const Glyphs& glyphs(bool utf8);
 
-// Columns that `text` takes: combining marks none, wide East Asian characters two.
+// Columns of `text`: combining marks take none, wide East Asian characters two.
 int display_width(std::string_view text);
 
 // `text` without control characters and broken UTF-8; in ASCII mode other characters become '?'.
 std::string printable(std::string_view text, bool utf8);
 
-// At most `width` columns; what is too long loses its middle, or its left end, and where no more
-// than a letter would be left of it, all of it.
+// At most `width` columns: a longer text loses its middle, or its left end, or all of it if no more
+// than a letter would be left.
 std::string cut_middle(const std::string& text, int width, bool utf8);
 std::string cut_left(const std::string& text, int width, bool utf8);
 std::string pad_left(const std::string& text, int width);   // right-aligned
@@ -36,12 +36,12 @@ std::string pad_right(const std::string& text, int width);  // left-aligned
 std::string time_text(double ns, bool utf8);
 std::string bytes_text(double bytes);
 std::string count_text(uint64_t count);             // 1234567 -> "1.23 M" from 100 000 on
-std::string share_text(double part, double whole);  // "18.5 %"; "-" when there is no whole
+std::string share_text(double part, double whole);  // "18.5 %"; "-" if the whole is 0
 std::string ratio_text(double part, double whole);  // "2.10"
 // A bar of up to `width` columns for a share between 0 and 1.
 std::string bar_text(double share, int width, bool utf8);
 
-// One line in the making. Pieces may have tones; widths count columns.
+// One line under construction. Pieces may have styles; widths count columns.
 class Line {
   public:
     Line& add(std::string text, Style style = Style::kPlain);
@@ -68,7 +68,7 @@ class TextCanvas {
 
     void put(const Line& line);  // cut at the width
     void blank() { out_ += '\n'; }
-    // A heading, with an explanation at the right as far as it fits, else on a line of its own.
+    // A heading, with an explanation at the right if it fits, else on a line of its own.
     void title(const std::string& text, const std::string& explanation = "");
     // Words wrapped at the width; lines after the first start at column `indent`.
     void paragraph(const std::string& text, int indent, Style style = Style::kPlain);

@@ -1,4 +1,4 @@
-// Into what parts the report divides the time of ranks (figures.h). All shares come from here.
+// Divides the time of ranks into the report's parts (figures.h). All shares are computed here.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -31,7 +31,7 @@ bool waits_at_end(const ProfileNode& node) {
            known_in(node.totals) > kTogetherNs * node.totals.count;
 }
 
-// With the time without a processor still in transfer.
+// Transfer still includes time without a processor.
 MpiTimes mpi_times_with_queued(const Profile& profile) {
     const uint64_t known_ns = std::min(profile.sync_ns, profile.blocked_ns);
     MpiTimes times{profile.transfer_ns, profile.blocked_ns, profile.blocked_ns - known_ns, 0, 0};
@@ -49,7 +49,7 @@ MpiTimes mpi_times_with_queued(const Profile& profile) {
     return times;
 }
 
-// With the time without a processor still in computation and transfer.
+// Computation and transfer still include time without a processor.
 std::vector<RankFigures> figures_with_queued(const Profile& profile) {
     std::vector<RankFigures> figures;
     if (profile.rows.empty()) return figures;

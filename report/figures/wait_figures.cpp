@@ -1,4 +1,4 @@
-// Sums about waiting that the text report shows.
+// Computes the figures about waiting for the text report; see wait_figures.h.
 #include "report/figures/wait_figures.h"
 
 #include <fmt/format.h>
@@ -19,14 +19,14 @@
 namespace dwell {
 namespace {
 
-constexpr double kAlmostAll = 0.95;  // of a computation's delay: one rank's alone
+constexpr double kAlmostAll = 0.95;  // part of a computation's delay that is one rank's alone
 
-// Calls of one kind of waiting, by what their names hold.
+// The calls of one kind of wait state, by a part of their names.
 struct KindOfCall {
     const char* part;
     const char* name;
 };
-// The first that fits: MPI_Allreduce is no reduce.
+// The first match counts: MPI_Allreduce is no reduce.
 constexpr KindOfCall kKindsOfCalls[] = {
     {"arrier", "wait at barrier"},  {"Win_", "wait in window"},
     {"llreduce", "wait at N to N"}, {"llgather", "wait at N to N"},
@@ -44,9 +44,9 @@ std::string kind_of_call(uint16_t call) {
     return "wait for partners";
 }
 
-// Computations that a person cannot tell apart are one. Those of a procedure on one call path that
-// makes none of the MPI calls around them are one, too, where a sentence is about it
-// (`Ways::kOne`).
+// Computations that a person cannot distinguish are one. With `Ways::kOne`, for a sentence about a
+// procedure, computations on one call path that makes none of the surrounding MPI calls are one,
+// too.
 enum class Ways { kEach, kOne };
 using ComputationKey = std::tuple<std::string, int, std::string, int, OwnerKey, bool>;
 
@@ -73,7 +73,7 @@ class Computations {
                 owner_key(profile_, is.booked_on), is.or_after};
     }
 
-    // Of one key; the first stands for all. `stall`: of the rank that it is about.
+    // Intervals with equal keys; the first represents them. `stall`: of the rank described.
     Computation describe(const std::vector<uint32_t>& intervals, const Stall& stall) const {
         Computation computation;
         if (intervals.empty() || intervals[0] == kNoNode) return computation;
@@ -91,9 +91,9 @@ class Computations {
             if (computation.unsampled) computation.calls_tell = true;
             return computation;
         }
-        if (is_asleep(intervals)) return computation;  // samples tell of the rest
+        if (is_asleep(intervals)) return computation;  // samples only show the remaining time
         const uint32_t around = procedure_around(profile_, is.booked_on);
-        Samples samples;  // in the procedure or below it
+        Samples samples;  // in or below the procedure
         Samples of_system;
         std::map<std::string, Samples> places;
         Samples own_places;
@@ -126,12 +126,12 @@ class Computations {
   private:
     using Samples = std::map<std::string, uint64_t>;  // by function or place
 
-    // A procedure of the program that a sample was taken in or below, and the line that it was at.
+    // A procedure of the program with a sample in or below it, and its executing line.
     struct Running {
         std::string name;
         std::string place;
     };
-    // Innermost first, each once; only the innermost where `around` did not call it.
+    // Innermost first, each once; only the innermost if `around` did not call it.
     std::vector<Running> running_below(uint32_t around, const SampledLine& line) const {
         const SampledLine own = own_line(profile_, line);
         std::vector<Running> running{{own.function, place_of(own)}};
@@ -149,7 +149,7 @@ class Computations {
         return running;
     }
 
-    // Most of the time.
+    // Whether it is most of the time.
     bool is_asleep(const std::vector<uint32_t>& intervals) const {
         uint64_t asleep_ns = 0;
         uint64_t all_ns = 0;
@@ -167,7 +167,7 @@ class Computations {
         return line.line == 0 ? "" : place_text(place, true);
     }
 
-    // What of the system the program called, where that is known: exp(), not what that calls.
+    // The system function that the program called, where known: exp(), not its callees.
     const std::string& called(const SampledLine& line) const {
         const std::string* name = &line.function;
         for (uint32_t at = line.node; at != kNoNode; at = profile_.nodes[at].parent) {
@@ -181,7 +181,7 @@ class Computations {
         return *name;
     }
 
-    // Empty where there are none.
+    // Empty without samples.
     static std::string largest(const Samples& samples) {
         const auto most =
             std::max_element(samples.begin(), samples.end(),
@@ -189,8 +189,8 @@ class Computations {
         return most == samples.end() ? "" : most->first;
     }
 
-    // The one with fewest of those that have more than half: what is below others has no more than
-    // they. Empty where there are few samples, or none with a name has as many.
+    // Of the procedures with more than half of the samples, the one with fewest: a procedure below
+    // has at most as many. Empty with few samples, or if samples without a name are as many.
     static std::string more_than_half(const Samples& samples, uint64_t all) {
         const std::pair<const std::string, uint64_t>* most = nullptr;
         for (const auto& function : samples) {
@@ -237,7 +237,7 @@ std::map<ComputationKey, LongParts> long_parts_of(const Profile& profile,
     return parts;
 }
 
-// What one rank delayed others by, with one computation.
+// The delay that one rank caused with one computation.
 struct RankDelay {
     uint64_t part_ns = 0;
     uint64_t count = 0;
@@ -247,8 +247,7 @@ struct RankDelay {
 };
 using RankDelays = std::map<uint32_t, RankDelay>;  // by peer
 
-// One line for what the ranks did that made them late: those of one that wrote files, and those
-// that computed.
+// One line for each activity that made ranks late: writing files, computing and so on.
 std::vector<CauseLine> lines_of(const RankDelays& ranks, const LongParts& parts,
                                 const Profile& profile, const Computations& computations) {
     std::map<StallKind, CauseLine> by_kind;

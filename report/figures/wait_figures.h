@@ -1,5 +1,5 @@
-// What the text report derives from a profile about waiting: of what kind it was, who was waited
-// for and what that rank was doing, and which computation made others wait in the end.
+// Figures about waiting for the text report: kinds of wait states, the partners waited for and
+// their activity, and the root causes.
 #ifndef DWELL_REPORT_FIGURES_WAIT_FIGURES_H_
 #define DWELL_REPORT_FIGURES_WAIT_FIGURES_H_
 
@@ -14,83 +14,85 @@
 
 namespace dwell {
 
-// Of the waiting what is estimated, because nobody told when the partners came.
+// The estimated part of the waiting, for calls without time stamps of their partners.
 uint64_t estimated_ns(const Totals& totals);
 
-// Unsuccessful ones of these are all waiting, for whom is not known.
+// Unsuccessful polls are waiting for an unknown partner.
 bool is_poll(uint16_t call);
 
-// One kind of waiting of a communication line, and how long it was.
+// One kind of waiting at a communication line, and its duration.
 struct WaitKindTime {
     std::string name;  // "late sender", "wait at barrier" ...
     uint64_t time_ns = 0;
 };
-// Longest first; those known only. `call` is the MpiCall of the line.
+// By decreasing time; measured waiting only. `call` is the MpiCall of the line.
 std::vector<WaitKindTime> wait_kinds(uint16_t call, const Totals& totals);
 
-// A computation, over all call paths, as kNoNode where it is not known which one it was.
+// A computation, over all call paths; kNoNode if it is unknown.
 struct Computation {
-    uint32_t interval = kNoNode;  // one that shows it: index into Profile::intervals
-    bool calls_tell = true;       // the MPI calls around it tell where in its procedure
-    std::string procedure;        // that it is booked on, or that holds the loop or block
-    std::string sampled;          // where most of its samples fell; empty when there are few
-    std::string sampled_place;    // "heat.c:14", the line with most of those; often empty
-    std::string own_place;        // where there is none: the line of `procedure` with most samples
-    std::string called;           // what of the system these called most, such as exp()
-    // For most of the time the thread was not where samples are taken: they do not tell the
-    // procedure. Then neither do those above.
+    uint32_t interval = kNoNode;  // a representative: index into Profile::intervals
+    bool calls_tell = true;       // the surrounding MPI calls show the place in the procedure
+    std::string procedure;        // that owns it, or that contains the loop or block
+    std::string sampled;          // procedure with most of its samples; empty when there are few
+    std::string sampled_place;    // "heat.c:14", the line with most samples in `sampled`; often
+                                  // empty
+    std::string own_place;        // if `sampled_place` is empty: the line of `procedure` with most
+                                  // samples
+    std::string called;           // the system function called most by these, such as exp()
+    // For most of the time the thread could not be sampled, so the fields above do not show the
+    // procedure.
     bool unsampled = false;
-    uint32_t io_node = kNoNode;  // the statement that took most of that time, where that is known
+    uint32_t io_node = kNoNode;  // the statement with most of that time, if known
 };
 
-// Who a communication line waited for.
+// A partner that a communication line waited for.
 struct PartnerShare {
-    uint32_t peer = kNoPeer;  // kNoPeer: the rest
+    uint32_t peer = kNoPeer;  // kNoPeer: the remaining partners
     Computation doing;
     uint64_t count = 0;
     uint64_t time_ns = 0;
     uint64_t max_ns = 0;
-    uint64_t passed_on_ns = 0;  // of time_ns: that rank had been made to wait itself
+    uint64_t passed_on_ns = 0;  // part of time_ns: indirect waiting, that rank had waited itself
 };
 struct Partners {
-    std::vector<PartnerShare> heaviest;  // at most `limit`, most time first
+    std::vector<PartnerShare> heaviest;  // at most `limit`, by decreasing time
     uint64_t rest_ns = 0;
     uint64_t all_ns = 0;
-    bool certain = true;  // no other can have been heavier than these
+    bool certain = true;  // no other partner can be heavier than these
 };
 Partners partners_of(const Profile& profile, const CommLine& line, size_t limit);
 
-// A computation that made other ranks wait, or what ranks did in its place.
+// A computation that delayed other ranks, or the activity in its place.
 struct CauseLine {
     Computation computation;
-    uint32_t peer = kNoPeer;  // the rank that did so longest; kNoPeer: not known
+    uint32_t peer = kNoPeer;  // the rank that delayed longest; kNoPeer: unknown
     uint64_t peer_ns = 0;
-    size_t others = 0;  // ranks that did so as well
-    bool more = false;  // and still others, of which is not known which and how many
+    size_t others = 0;  // further ranks with the same cause
+    bool more = false;  // and an unknown number of further ranks
     uint64_t count = 0;
     uint64_t time_ns = 0;
     uint64_t passed_on_ns = 0;
-    Stall stall;  // what `peer` did instead of computing; the others did such, too
+    Stall stall;  // activity of `peer` instead of computation; the others did the same
 };
-// Longest first; what is not known which computation it was last.
+// By decreasing time; unknown computations last.
 std::vector<CauseLine> cause_lines(const Profile& profile);
-// The same without waiting in set-up, as far as it was for that rank itself: what is passed on is
-// not known by line.
+// The same without direct waiting in set-up; indirect waiting is not known by line.
 std::vector<CauseLine> causes_outside_setup(const Profile& profile);
 
-// Of `lines` the one that waited longest for this cause itself, but for set-up; null: none did.
+// The line of `lines` with most direct waiting for this cause, except set-up; null if none waited.
 const CommLine* line_waiting_for(const Profile& profile, const std::vector<CommLine>& lines,
                                  const CauseLine& cause);
 
-// What most of the waiting that ranks passed on goes back to, where one cause has most of it: its
-// ranks by what of theirs was passed on.
+// The root cause of most indirect waiting, if one cause has most of it: its ranks by their indirect
+// part.
 std::optional<CauseLine> main_passed_on(const Profile& profile);
 
-// "rank 3", "mostly rank 3 (and 2 other ranks)", "rank 3 (and 2 other ranks)": whose computation it
-// was, of whose `whole_ns` the ranks of the line have their parts. A verb in the singular follows.
+// "rank 3", "mostly rank 3 (and 2 other ranks)", "rank 3 (and 2 other ranks)": the ranks of the
+// line, which have their parts of `whole_ns`. A verb in the singular follows.
 std::string culprits_text(const CauseLine& line, uint64_t whole_ns);
 
-// Whether ranks waited for `rank` most because of what is no computation: files, sleep.
+// Whether ranks waited for `rank` mostly because of another activity than computation: files,
+// sleep.
 bool is_late_without_computing(const Profile& profile, uint32_t rank);
 
 // "rank 3", "rank 2 of world 1".

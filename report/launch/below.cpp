@@ -1,3 +1,4 @@
+// Reads /proc to explain why processes of a program were not observed; see below.h.
 #include "report/launch/below.h"
 
 #include <unistd.h>
@@ -17,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostProcesses = 64;  // of one look
+constexpr size_t kMostProcesses = 64;  // for one look
 
 std::string proc(pid_t pid, const char* what) {
     return "/proc/" + std::to_string(pid) + "/" + what;
@@ -46,7 +47,7 @@ void Below::look_at(pid_t pid) {
     Process process;
     std::error_code error;
     process.path = fs::read_symlink(proc(pid, "exe"), error).string();
-    if (error || process.path == own_path()) return;  // gone, another user's, or about to begin
+    if (error || process.path == own_path()) return;  // ended, of another user, or before its exec
     const auto variables = read_whole_file(proc(pid, "environ"));
     const auto maps = read_whole_file(proc(pid, "maps"));
     if (!variables || !maps) return;
@@ -56,7 +57,8 @@ void Below::look_at(pid_t pid) {
     }
     process.has_library = maps->find("/libdwell.so") != std::string::npos;
     process.has_mpi = maps->find("/libmpi.so") != std::string::npos;
-    // What is not mapped yet may come: it was seen before the loader had done its work.
+    // A library that is not mapped yet may come: the process was seen before the loader had
+    // finished.
     if (maps->find("/libc.so") == std::string::npos && maps->find("[heap]") == std::string::npos) {
         return;
     }
@@ -77,7 +79,7 @@ std::string Below::explain(const std::vector<std::string>& command,
     }
     Process last;
     if (worst == nullptr && !loaded.empty() && !last_name_.empty() && last_name_ != loaded) {
-        // It was too quick to be looked at.
+        // The process ended before it could be inspected.
         const auto word = std::find_if(command.begin(), command.end(), [](const std::string& text) {
             return text.starts_with("LD_PRELOAD=");
         });

@@ -1,5 +1,5 @@
-// Looks now and then at the processes below a program while none of them is observed, to tell
-// afterwards why: which of them dwell's library did not reach, and what stood in its way.
+// Inspects the descendants of a program now and then while none of them is observed, to explain
+// afterwards which of them the library did not reach, and why.
 #ifndef DWELL_REPORT_LAUNCH_BELOW_H_
 #define DWELL_REPORT_LAUNCH_BELOW_H_
 
@@ -13,27 +13,27 @@ namespace dwell {
 
 class Below {
   public:
-    // `child` and what descends from it; costs some system calls for each.
+    // Inspects `child` and its descendants; costs some system calls for each.
     void look(pid_t child);
-    // The child has ended and is not reaped yet: the kernel still knows its name.
+    // Call when the child has ended and is not reaped yet: the kernel still has its name.
     void look_at_end(pid_t child);
 
     // "PROGRAM ran unobserved: LD_PRELOAD was replaced by ...", or empty. The program of `command`
-    // may have gone on as another one (exec); `loaded` is the name of that of them which last had
-    // the library, and did not end as one that has it.
+    // may have become another one by exec; `loaded` is the last of these programs that had the
+    // library, and that did not end normally with it.
     std::string explain(const std::vector<std::string>& command, const std::string& loaded) const;
 
   private:
     struct Process {
         std::string path;     // of its program
-        std::string preload;  // LD_PRELOAD as it was started
+        std::string preload;  // LD_PRELOAD at its start
         bool has_library = false;
         bool has_mpi = false;
     };
     void look_at(pid_t pid);
 
     std::map<pid_t, Process> seen_;
-    std::string last_name_;  // of the child: 15 bytes at most
+    std::string last_name_;  // of the child: at most 15 bytes
 };
 
 }  // namespace dwell

@@ -1,5 +1,6 @@
-// Each process holds a shared lock on the file as long as it runs, which the kernel takes back from
-// one that is killed: who gets it alone is the last.
+// Collects messages of a host's ranks in a file; see job_lines.h. Each process holds a shared lock
+// on the file while it runs, and the kernel releases the lock of a killed process: a process that
+// gets the exclusive lock is the last.
 #include "report/launch/job_lines.h"
 
 #include <fcntl.h>
@@ -22,8 +23,9 @@ namespace dwell {
 namespace {
 
 constexpr size_t kRanksNamed = 8;
-constexpr rlim_t kMostBytes = 64 << 20;  // a longer file would end us
-constexpr int kLooks = 100;              // for processes of the job that have not begun yet
+constexpr rlim_t kMostBytes = 64 << 20;  // a longer file would exceed the limit and end this
+                                         // process
+constexpr int kLooks = 100;              // for processes of the job that have not started yet
 constexpr int kLooksOfFailed = 10;
 constexpr timespec kBetweenLooks{0, 20'000'000};
 
@@ -47,7 +49,7 @@ struct Line {
 };
 
 struct Records {
-    std::vector<Line> lines;  // in the order in which they came, without those that were printed
+    std::vector<Line> lines;  // in order of arrival, without printed ones
     std::set<int> begun;
     std::set<int> speakers;
 };
@@ -115,7 +117,7 @@ JobLines::JobLines() : rank_(launcher_rank()) {
 bool JobLines::open_file() {
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kMostBytes) return false;
-    // The last of an earlier round may just remove it.
+    // The last process of an earlier round may be removing the file.
     for (int tries = 0; tries < kLooks; ++tries) {
         file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (file_ < 0) return false;
@@ -140,7 +142,7 @@ void JobLines::say(const std::string& text) {
     if (!write_record(Mark::kSaid, text, rank_)) dwell::say(text);
 }
 
-// Of those that have begun and, where the launcher says how many there are, of all.
+// The last of the started processes and, if the launcher gives their number, of all.
 bool JobLines::is_last() {
     for (int look = 0; flock(file_, LOCK_EX | LOCK_NB) == 0; ++look) {
         const Records records = records_in(read_all(file_));
@@ -154,7 +156,7 @@ bool JobLines::is_last() {
     return false;
 }
 
-// Until all ranks of the host have spoken, so that they are counted; for a short time.
+// Waits a short time until all ranks of the host have left their lines, so that they are counted.
 void JobLines::await_others() {
     for (int look = 0; look < kLooksOfFailed; ++look) {
         const Records records = records_in(read_all(file_));
@@ -164,7 +166,8 @@ void JobLines::await_others() {
 }
 
 void JobLines::print_new() {
-    struct flock whole {};  // one at a time, beside the other kind of locks
+    struct flock whole {};  // one process at a time; independent of the flock() of running
+                            // processes
     whole.l_type = F_WRLCK;
     fcntl(file_, F_OFD_SETLKW, &whole);
     for (const Line& line : records_in(read_all(file_)).lines) {
@@ -180,7 +183,7 @@ JobLines::~JobLines() {
     if (file_ < 0) return;
     const bool failed = wait_status_ != 0;
     if (failed && !WIFSIGNALED(wait_status_)) await_others();
-    // The launcher may kill the others now: none of them would remove the file.
+    // The launcher may kill the other processes now, and none of them would remove the file.
     const bool last = failed || is_last();
     if (last) print_new();
     if (last && is_at(path_, file_)) unlink(path_.c_str());

@@ -1,7 +1,7 @@
-// What `dwell run` says once for all ranks of a job that say the same: with a launcher around them
-// each rank has a `dwell run` of its own. Those of one host leave their lines in a file, and the
-// last one to end prints each line with how many ranks left it and which. A launcher ends the whole
-// job when one rank fails: then there is no time to wait for the last one.
+// Messages of `dwell run` that are equal for several ranks of a job, printed once. Under a launcher
+// each rank has its own `dwell run`. The ranks of a host leave their lines in a file, and the last
+// process to end prints each line with the number and list of its ranks. A launcher ends the whole
+// job when one rank fails, so a failing rank prints at once.
 #ifndef DWELL_REPORT_LAUNCH_JOB_LINES_H_
 #define DWELL_REPORT_LAUNCH_JOB_LINES_H_
 
@@ -13,14 +13,14 @@ namespace dwell {
 class JobLines {
   public:
     JobLines();
-    // Says what there is, if this process is the last or will fail.
+    // Prints the collected lines if this process is the last or fails.
     ~JobLines();
     JobLines(const JobLines&) = delete;
     JobLines& operator=(const JobLines&) = delete;
 
-    // At once where there is no launcher, or no place for the file. `text` names no rank.
+    // Prints at once without a launcher, or if the file cannot be created. `text` names no rank.
     void say(const std::string& text);
-    // How the program ended, of waitpid: until then it is taken for a failure.
+    // The wait status of the program; until it is set, the program counts as failed.
     void note_end(int wait_status) { wait_status_ = wait_status; }
 
   private:

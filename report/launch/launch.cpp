@@ -1,5 +1,5 @@
-// Looks at the program before it runs. Everything here is advice to the user: when in doubt the
-// program is called observable, and the sign of life decides (runtime/contract/status_page.h).
+// Inspects the program before it runs. The result is advice only: in doubt the program counts as
+// observable, and the sign of life decides (runtime/contract/status_page.h).
 #include "report/launch/launch.h"
 
 #include <elf.h>

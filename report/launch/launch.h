@@ -1,5 +1,5 @@
-// What `dwell run` finds out before it starts a program: where the program and libdwell.so are,
-// whether the library can be loaded into it, and the environment that does it.
+// Preparations of `dwell run`: finds the program and libdwell.so, checks whether the library can be
+// loaded into the program, and builds the environment that loads it.
 #ifndef DWELL_REPORT_LAUNCH_LAUNCH_H_
 #define DWELL_REPORT_LAUNCH_LAUNCH_H_
 
@@ -8,18 +8,18 @@
 
 namespace dwell {
 
-// The file that execvp would take for `program`, nothing when there is none.
+// The file that execvp would run for `program`, or nothing.
 std::optional<std::string> find_program(const std::string& program);
 
-// mpirun, srun and their kind: they start the processes that are to be observed.
+// mpirun, srun and the like: they start the processes to be observed.
 bool is_launcher(const std::string& program);
 
 struct Target {
-    std::string path;  // empty: not found, execvp will say so
+    std::string path;  // empty: not found, execvp will report it
     bool launcher = false;
-    bool mpi = false;          // linked with MPI, or a script, which may run what is
+    bool mpi = false;          // linked with MPI, or a script, which may run an MPI program
     std::string unobservable;  // why libdwell.so cannot be loaded into it; empty: it can
-    bool sampled = true;       // the kernel lets others sample it
+    bool sampled = true;       // the kernel allows other processes to sample it
 };
 Target inspect_target(const std::string& program);
 
@@ -29,7 +29,7 @@ std::optional<std::string> find_library();
 // The full path of this command.
 std::string own_path();
 
-// `preload` with `library` in front, once. Entries are separated by spaces or colons.
+// `preload` with `library` once, in front. Entries are separated by spaces or colons.
 std::string preload_value(const std::string& library, const std::string& preload);
 
 }  // namespace dwell

@@ -1,6 +1,6 @@
-// The loader itself is asked, which relocates the program without starting it and tells every
-// binding (ld.so(8): LD_TRACE_LOADED_OBJECTS, LD_WARN, LD_DEBUG=bindings): with libomp in front,
-// nothing of OpenMP may be left that is bound to libgomp.
+// Checks whether libomp can replace libgomp in a program. The loader relocates the program without
+// starting it and lists every binding (ld.so(8): LD_TRACE_LOADED_OBJECTS, LD_WARN,
+// LD_DEBUG=bindings): with libomp in front, no OpenMP symbol may be bound to libgomp.
 #include "report/launch/omp_exchange.h"
 
 #include <unistd.h>
@@ -31,7 +31,7 @@ bool is_file_named(std::string_view path, std::string_view name) {
     return path.substr(path.rfind('/') + 1) == name;
 }
 
-// What stands in `line` between the two texts; empty when they are not in it.
+// The part of `line` between the two texts; empty without them.
 std::string_view between(std::string_view line, std::string_view before, std::string_view after) {
     const size_t start = line.find(before);
     if (start == std::string_view::npos) return {};
@@ -40,7 +40,7 @@ std::string_view between(std::string_view line, std::string_view before, std::st
     return end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
 }
 
-// Takes in what the loader says, line by line.
+// Parses the loader's output, line by line.
 class Bindings {
   public:
     // "\tlibm.so.6 => /lib/libm.so.6 (0x7f...)", or
@@ -78,8 +78,9 @@ class Bindings {
     std::string libomp_;  // its path
     bool has_libgomp_ = false;
     bool taken_over_ = false;  // something is bound to libomp
-    std::string left_;         // the first that is not
-    std::string start_tool_;   // whose ompt_start_tool() libomp calls, without dwell
+    std::string left_;         // the first symbol that is not bound to libomp
+    std::string start_tool_;   // the owner of the ompt_start_tool() that libomp calls, without
+                               // dwell
 };
 
 }  // namespace
@@ -89,7 +90,7 @@ OmpExchange plan_omp_exchange(const std::string& program) {
         return {"",
                 "OMP_TOOL=" + std::string(off) + " keeps libomp from telling of its constructs"};
     }
-    // What cannot be read might be statically linked, and would run.
+    // An unreadable program might be statically linked, and would run.
     if (access(program.c_str(), R_OK) != 0) return {"", program + " cannot be read"};
     const char* before = getenv("LD_PRELOAD");
     const std::string preload =

@@ -1,5 +1,5 @@
-// `dwell run --omp ompt`: libomp in the place of libgomp, whose entry points it offers, so that a
-// program of gcc is seen through OMPT.
+// `dwell run --omp ompt`: preloads libomp in place of libgomp, whose entry points libomp offers, so
+// that OMPT observes a program compiled by gcc.
 #ifndef DWELL_REPORT_LAUNCH_OMP_EXCHANGE_H_
 #define DWELL_REPORT_LAUNCH_OMP_EXCHANGE_H_
 
@@ -8,13 +8,13 @@
 namespace dwell {
 
 struct OmpExchange {
-    std::string library;   // libomp's path, to be preloaded; empty: libgomp stays
-    std::string obstacle;  // why it stays
+    std::string library;   // path of libomp, to be preloaded; empty: libgomp stays
+    std::string obstacle;  // why libgomp stays
 };
 
-// Whether libomp defines every function of OpenMP that `program`, a file that is no launcher and
-// that can be preloaded into, and the libraries it is linked with import, in that version.
-// Libraries that it opens itself are not known. The program is not started. Only from one thread.
+// Whether libomp defines every OpenMP function, in the required version, that `program` and its
+// linked libraries import. `program` is no launcher and allows preloading. Libraries that it opens
+// itself are unknown. The program is not started. Call from one thread only.
 OmpExchange plan_omp_exchange(const std::string& program);
 
 }  // namespace dwell

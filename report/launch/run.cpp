@@ -1,7 +1,6 @@
-// The order of things: look at the program, make the status page, set the environment, run, and
-// then from the page and the record files tell which of four ends it was: profile written by the
-// library, records to keep, a program without MPI (serial profile), or a program that could not be
-// observed.
+// Runs `dwell run` in order: inspects the program, makes the status page, sets the environment and
+// runs the program. Then page and record files show how it ended: profile written by the library,
+// records to keep, a program without MPI (serial profile), or a program that could not be observed.
 #include "report/launch/run.h"
 
 #include <fcntl.h>
@@ -40,11 +39,11 @@ constexpr int kFirstTickMs = 10;
 constexpr int kLastTickMs = 10'000;
 constexpr const char* kExchangeOmp = "ompt";
 
-// The status page; other processes open it through our descriptor.
+// The status page; other processes open it through the descriptor of this process.
 class OwnStatusPage {
   public:
     OwnStatusPage() {
-        // Above the standard descriptors, which may be closed and are given away later.
+        // Above the standard descriptors, which may be closed now and be reused later.
         const int made = memfd_create("dwell-status", MFD_CLOEXEC);
         file_ = fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
         if (made >= 0) close(made);
@@ -94,8 +93,8 @@ void set_environment(const RunOptions& options, const OwnStatusPage& status) {
     set_or_clear("DWELL_STATUS", status.page() == nullptr ? "" : status.path());
 }
 
-// Puts libdwell.so into LD_PRELOAD, and libomp where it is to take libgomp's place; a reason when
-// that cannot work.
+// Puts libdwell.so into LD_PRELOAD, and libomp if it replaces libgomp. Returns a reason if that
+// cannot work.
 std::string set_preload(const std::string& libomp) {
     const std::optional<std::string> library = find_library();
     if (!library) return "libdwell.so was not found beside " + own_path();
@@ -106,15 +105,15 @@ std::string set_preload(const std::string& libomp) {
     std::string entries = before == nullptr ? "" : before;
     if (!libomp.empty()) entries = preload_value(libomp, entries);
     setenv("LD_PRELOAD", preload_value(*library, entries).c_str(), 1);
-    // Kokkos opens the tool that its users name; two names are known to it.
+    // Kokkos opens the tool that one of two variables names.
     if (getenv("KOKKOS_PROFILE_LIBRARY") == nullptr) {
         setenv("KOKKOS_TOOLS_LIBS", library->c_str(), 0);
     }
     return {};
 }
 
-// One `dwell run` may stand inside another; the outer one learns what the inner one saw.
-void tell_outer_page(StatusPage* outer, const StatusPage* inner) {
+// One `dwell run` may run inside another; the outer one gets the observations of the inner one.
+void update_outer_page(StatusPage* outer, const StatusPage* inner) {
     if (outer == nullptr || inner == nullptr) return;
     const uint32_t jobs = std::min(status_read(&inner->jobs), kStatusJobs);
     for (uint32_t i = 0; i < jobs; ++i) {
@@ -128,7 +127,7 @@ void tell_outer_page(StatusPage* outer, const StatusPage* inner) {
     status_omp_unseen(outer, status_read(&inner->omp_unseen));
 }
 
-// Every job that the page knows; true when records were kept.
+// For every job on the page; true when records were kept.
 bool recover_all(const StatusPage* page, const RunOptions& options, int wait_status) {
     Recovery rescue;
     rescue.own_rank = launcher_rank();
@@ -148,16 +147,16 @@ bool recover_all(const StatusPage* page, const RunOptions& options, int wait_sta
     return kept;
 }
 
-// By its MPI calls or by the probes of an instrumented program.
+// Observed by its MPI calls or by the probes of an instrumented program.
 bool is_observed(const StatusPage* page) {
     return status_read(&page->mpi_processes) != 0 || status_read(&page->probed) != 0;
 }
 
-// Why nothing was observed; empty where that was said.
+// Why nothing was observed; empty where the reason was printed already.
 std::string reason_of_silence(const StatusPage* page, const RunOptions& options,
                               const Target& target, const Below& below, int wait_status) {
     const std::string& program = options.command.front();
-    // By the process itself.
+    // The process printed the reason itself.
     if (status_read(&page->said_why) != 0) return {};
     if (const uint32_t entered = status_read(&page->mpi_entered); entered != 0) {
         if (target.launcher) {
@@ -203,7 +202,7 @@ std::string reason_of_silence(const StatusPage* page, const RunOptions& options,
                   : "");
 }
 
-// What processes left to be said once for all of them.
+// Prints the messages that processes left on the page, each once.
 void say_notes(StatusPage* page, StatusPage* outer, JobLines* lines) {
     for (uint32_t i = 0; i < std::min(status_read(&page->notes), kStatusNotes); ++i) {
         const StatusPage::Note& note = page->note[i];
@@ -223,7 +222,7 @@ void say_notes(StatusPage* page, StatusPage* outer, JobLines* lines) {
     }
 }
 
-// Two ranks that start at the same time may both have entered it.
+// Two ranks that started at the same time may both have entered a job.
 bool is_one_job(const StatusPage* page) {
     const uint32_t jobs = status_read(&page->jobs);
     for (uint32_t i = 1; i < std::min(jobs, kStatusJobs); ++i) {
@@ -232,8 +231,8 @@ bool is_one_job(const StatusPage* page) {
     return jobs != 0 && jobs <= kStatusJobs;
 }
 
-// Ranks that should have been observed and were not, which is known around a launcher only, and
-// ranks that were, but whose records are out of reach.
+// Ranks that should have been observed and were not, which only a `dwell run` around a launcher
+// knows, and observed ranks whose records are out of reach.
 void explain_missing(const StatusPage* page, const Target& target, bool records_kept) {
     const uint32_t here = status_read(&page->mpi_processes);
     const uint32_t observed = std::max(here, status_read(&page->observed));
@@ -263,7 +262,7 @@ int sample_hz(const std::string& setting) {
     return setting.empty() ? kDefaultSampleHz : atoi(setting.c_str());
 }
 
-// False when the records or the profile would have no place, which one line has said.
+// Returns false, after one line of explanation, when the records or the profile cannot be stored.
 bool places_are_good(const RunOptions& options, const Target& target, JobLines* lines) {
     const char* records = getenv("DWELL_RECORD_DIR");
     if (records != nullptr && *records != '\0') {
@@ -276,13 +275,13 @@ bool places_are_good(const RunOptions& options, const Target& target, JobLines* 
     const bool named = !options.out.empty();
     const int obstacle = directory_obstacle(named ? options.out.c_str() : ".");
     if (obstacle == 0) return true;
-    // Rank 0 writes; on other hosts its directory need not be there.
+    // Rank 0 writes the profile; its directory may be missing on other hosts.
     if (launcher_rank() > 0 && (!named || launcher_spans_hosts())) return true;
     std::error_code error;
     const std::string place = named ? options.out : std::filesystem::current_path(error).string();
     const std::string line = "no profile can be written to " + place + ": " + strerror(obstacle);
-    // The library keeps what it recorded of MPI elsewhere, and says where; samples of a program
-    // without MPI would be lost.
+    // Without a place the library keeps its records of MPI elsewhere and reports where; samples of
+    // a program without MPI would be lost.
     if (!named && (target.launcher || launcher_rank() == 0 || target.mpi)) {
         lines->say(line +
                    "; the records will be kept elsewhere, -o DIR names a place for the profile");
@@ -292,15 +291,15 @@ bool places_are_good(const RunOptions& options, const Target& target, JobLines* 
     return false;
 }
 
-// What becomes of a program that libdwell.so cannot be loaded into.
+// What happens to a program that cannot load libdwell.so.
 std::string how_unobserved(const Target& target, bool may_be_serial, int hz) {
     if (!may_be_serial) return "it is not observed";
     if (hz == 0 || !target.sampled) return "the program is not observed, only timed from outside";
     return "no MPI or OpenMP calls are observed, the program is only sampled from outside";
 }
 
-// For DWELL_WIDTH: empty without a terminal. Launchers take the standard error of ranks, but leave
-// those of their own host their terminal.
+// The value of DWELL_WIDTH: empty without a terminal. Launchers redirect the standard error of
+// ranks, but ranks on the launcher's host keep its terminal.
 std::string width_setting() {
     int width = terminal_width(STDERR_FILENO);
     if (width == 0 && launcher_rank() >= 0) {
@@ -311,7 +310,7 @@ std::string width_setting() {
     return width == 0 ? "" : std::to_string(width);
 }
 
-// The program may change its directory before they are used.
+// The program may change its directory before the paths are used.
 RunOptions with_whole_paths(const RunOptions& given) {
     RunOptions options = given;
     std::error_code error;
@@ -324,7 +323,7 @@ RunOptions with_whole_paths(const RunOptions& given) {
     return options;
 }
 
-// False when one line has said why not.
+// Returns false after one line of explanation.
 bool may_start(const RunOptions& options, const Target& target, JobLines* lines) {
     if (!places_are_good(options, target, lines)) return false;
     const std::string unknown = unknown_metric(options.metrics);
@@ -362,7 +361,7 @@ int run_command(const RunOptions& given) {
     std::string trouble = target.unobservable;
     OmpExchange exchange;
     if (options.omp == kExchangeOmp) {
-        // What is not found is told when it cannot be started.
+        // A missing program is reported when its start fails.
         if (trouble.empty() && !target.path.empty()) exchange = plan_omp_exchange(target.path);
         if (!exchange.obstacle.empty()) {
             lines->say("the OpenMP runtime is not exchanged: " + exchange.obstacle);
@@ -405,7 +404,7 @@ int run_command(const RunOptions& given) {
 
     StatusPage* page = status.page();
     if (page != nullptr) {
-        tell_outer_page(outer, page);
+        update_outer_page(outer, page);
         say_notes(page, outer, lines.get());
         const bool kept = recover_all(page, options, end.wait_status);
         if (!is_observed(page) && trouble.empty()) {

@@ -1,5 +1,5 @@
-// `dwell run`: starts a program with libdwell.so in it, stays its parent, ends as it did, and says
-// what was not observed and why.
+// `dwell run`: starts a program with libdwell.so in it, stays its parent, ends as the program did,
+// and reports what was not observed and why.
 #ifndef DWELL_REPORT_LAUNCH_RUN_H_
 #define DWELL_REPORT_LAUNCH_RUN_H_
 
@@ -7,7 +7,8 @@
 
 namespace dwell {
 
-// Returns only when the program could not be started (126, 127), else the process ends as it did.
+// Returns only when the program could not be started (126, 127); otherwise the process ends as the
+// program did.
 int run_command(const RunOptions& options);
 
 }  // namespace dwell

@@ -1,5 +1,6 @@
-// Samples with perf_event_open: cpu-clock, user mode only, enabled by exec, no signal. Records come
-// from several rings out of order, so addresses are turned into places only at the end.
+// Samples a program with perf_event_open: cpu-clock, user mode only, enabled by exec, no signal.
+// Records come from several rings out of order, so addresses are resolved to places only at the
+// end.
 #include "report/launch/serial.h"
 
 #include <linux/perf_event.h>
@@ -28,7 +29,7 @@
 namespace dwell {
 namespace {
 
-// Beside them an ordinary user's ring for a rank fits, too: 516 KiB for each processor.
+// Leaves room for a rank's ring of an ordinary user: 516 KiB for each processor.
 constexpr size_t kRingBytes = 128 * 1024;
 constexpr size_t kSmallestRingBytes = 32 * 1024;
 constexpr uint32_t kStackBytes = 8192;
@@ -68,13 +69,13 @@ int open_event(pid_t pid, int processor, int hz, bool on_exec, bool paths) {
     return int(syscall(SYS_perf_event_open, &event, pid, processor, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-// Bodies of the records that we read, after perf_event_header (linux/perf_event.h).
+// Bodies of the records that are read here, after perf_event_header (linux/perf_event.h).
 struct SampleBody {
     uint64_t address;
     uint32_t pid;
     uint32_t tid;
 };
-// Behind it, with paths.
+// Follows SampleBody when call paths are sampled.
 struct StackBody {
     uint64_t abi;
     uint64_t registers[kSampledRegisters];
@@ -165,7 +166,7 @@ SerialSampler::~SerialSampler() { stop(); }
 bool SerialSampler::open_ring(pid_t child, int processor) {
     const int file = open_event(child, processor, hz_, true, paths_);
     if (file < 0) {
-        if (errno == ENODEV) return true;  // a processor that is switched off
+        if (errno == ENODEV) return true;  // an offline processor
         start_error_ = errno;
         return false;
     }
@@ -212,8 +213,8 @@ void SerialSampler::stop() {
     rings_.clear();
 }
 
-// A thread may have mapped code on one processor before it is sampled on another: so what each ring
-// holds is fixed first, then all mappings so far are read, then the samples.
+// A thread may map code on one processor before it is sampled on another. So the ends of all rings
+// are fixed first, then all mappings up to there are read, then the samples.
 void SerialSampler::drain() {
     end_ns_ = read_clock(CLOCK_MONOTONIC);
     const auto head_of = [](const Ring& ring) {
@@ -257,7 +258,7 @@ void SerialSampler::take_event(const char* record, uint32_t type, uint64_t bytes
         const std::string path(name, strnlen(name, bytes - sizeof map));
         std::vector<CodeMapping>& list = mappings_[map.pid];
         const CodeMapping mapping{map.address, map.bytes, map.file_offset, path};
-        // It is read again when samples behind it were not yet.
+        // A mapping is read again if later samples were not yet.
         if (std::find(list.begin(), list.end(), mapping) != list.end()) return;
         list.push_back(mapping);
         traced_ = 0;
@@ -267,7 +268,7 @@ void SerialSampler::take_event(const char* record, uint32_t type, uint64_t bytes
     }
 }
 
-// 0: there are too many.
+// 0: the limit is reached.
 uint32_t SerialSampler::number(const Spot& spot) {
     if (spots_.size() >= kMostPlaces && numbers_.count(spot) == 0) return 0;
     const auto [entry, is_new] = numbers_.try_emplace(spot, uint32_t(spots_.size() + 1));
@@ -302,7 +303,7 @@ void SerialSampler::take_sample(const char* record, uint64_t bytes) {
     }
     uint16_t call = !traced ? 0 : whole ? 1 : kPathCut;
     uint32_t above = 0;
-    std::map<uint64_t, uint32_t> entered;  // recursion folds
+    std::map<uint64_t, uint32_t> entered;  // recursion is folded
     for (int i = frames - 1; i > 0; --i) {
         const auto known = entered.find(addresses[i]);
         above = known != entered.end()
@@ -328,7 +329,7 @@ bool SerialSampler::find_module(const void* process, uint64_t address, SampledMo
     return mapping != nullptr && of.sampler->files_.find_module(*mapping, address, module);
 }
 
-// The latest mapping that holds `address`, in the process or in the one it was forked from.
+// The latest mapping that contains `address`, in the process or the process it was forked from.
 const CodeMapping* SerialSampler::find_mapping(uint32_t pid, uint64_t address) const {
     for (int generation = 0; generation < 64; ++generation) {
         if (const auto found = mappings_.find(pid); found != mappings_.end()) {
@@ -396,7 +397,7 @@ bool SerialSampler::add_spots(uint32_t rank, Merged* merged) {
     return true;
 }
 
-// Its memory may be that of dwell, of which it was made.
+// Its memory may still be that of dwell, from which it was forked.
 void SerialSampler::note_used(const rusage& used) {
     const auto ns_of = [](const timeval& time) {
         return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_usec) * 1'000u;

@@ -1,6 +1,6 @@
-// Computation by line of a program without MPI: `dwell run` samples the program from outside, since
-// libdwell.so leaves processes that never call MPI_Init untouched (DESIGN 5, rule 4). Samples come
-// with a piece of the stack, and are turned into call paths as they are read.
+// Computation by line of a program without MPI: `dwell run` samples it from outside, since
+// libdwell.so leaves processes that never call MPI_Init untouched (DESIGN 5, rule 4). A sample
+// contains a part of the stack, which becomes a call path as the sample is read.
 #ifndef DWELL_REPORT_LAUNCH_SERIAL_H_
 #define DWELL_REPORT_LAUNCH_SERIAL_H_
 
@@ -20,8 +20,8 @@
 
 namespace dwell {
 
-// One memory-mapped ring of the kernel for each processor: an event that children and threads
-// inherit can be mapped only so.
+// Samples through one memory-mapped ring of the kernel for each processor: an event that children
+// and threads inherit can only be mapped that way.
 class SerialSampler {
   public:
     // Without `paths` samples are addresses only.
@@ -30,18 +30,18 @@ class SerialSampler {
     SerialSampler(const SerialSampler&) = delete;
     SerialSampler& operator=(const SerialSampler&) = delete;
 
-    // `child` has been forked and waits to call exec; sampling begins there.
+    // `child` has been forked and waits to call exec; sampling begins at exec.
     void start(pid_t child);
     // Reads what the kernel has gathered. Call at least every drain_ms().
     void drain();
     int drain_ms() const { return drain_ms_; }
-    // Ends sampling and forgets: the program turned out to use MPI.
+    // Ends sampling and discards the samples, because the program uses MPI.
     void stop();
 
-    // What the ended program used, where that is known.
+    // Resource usage of the ended program, where known.
     void note_used(const rusage& used);
-    // The records of the run: one rank, one program node, samples as its children; `flags` are more
-    // of the rank's FileFlags. False when memory ran out.
+    // The records of the run: one rank, one program node, samples as its children; `flags` are
+    // added to the rank's FileFlags. Returns false without memory.
     bool build_records(const RunOptions& options, uint32_t flags, Merged* merged);
     // Writes the profile of the ended program.
     void write_profile(const RunOptions& options, uint32_t flags);
@@ -50,15 +50,15 @@ class SerialSampler {
     struct Ring {
         int file;
         void* pages;
-        uint64_t bytes;  // of data, behind the first page
-        uint64_t end;    // of what is being read
+        uint64_t bytes;  // of data, after the first page
+        uint64_t end;    // end of the part being read
     };
-    // A frame of call paths, or an address that was sampled in one.
+    // A frame of a call path, or an address sampled in one.
     struct Spot {
-        uint32_t above;  // number of the frame around it, 0: none
+        uint32_t above;  // number of the calling frame, 0: none
         uint32_t pid;
         uint64_t address;
-        uint16_t call;  // of the outermost: MergedNode::call
+        uint16_t call;  // of the outermost frame: MergedNode::call
         SiteKind kind;
         auto operator<=>(const Spot&) const = default;
     };
@@ -66,7 +66,7 @@ class SerialSampler {
         SerialSampler* sampler;
         uint32_t pid;
     };
-    // A sampled place: module path and offset from its load bias, or a raw address and no path.
+    // A sampled place: module path and offset from its load bias, or a raw address without a path.
     using Place = std::pair<std::string, uint64_t>;
 
     bool open_ring(pid_t child, int processor);
@@ -100,10 +100,10 @@ class SerialSampler {
     uint32_t traced_ = 0;  // process of the latest path
     std::map<Spot, uint32_t> numbers_;
     std::vector<Spot> spots_;      // by number, from 1 on
-    std::vector<uint64_t> count_;  // of samples
+    std::vector<uint64_t> count_;  // number of samples
 };
 
-// One line saying why cpu-clock sampling of own processes cannot be opened; empty when it can.
+// One line on why cpu-clock sampling of own processes cannot be opened; empty when it can.
 std::string sampling_obstacle();
 
 }  // namespace dwell

@@ -1,7 +1,8 @@
-// Several parents of one job may be here at once. What keeps them apart: a file is copied to a
-// temporary name, renamed, and only then removed at its origin, so doing it twice is harmless; the
-// marker, a link that points nowhere, is made before the first move by the one who speaks, and
-// holds the name of the run, which all use: each rank may be of another program.
+// Moves records of dead processes to a safe place; see crash_recovery.h. Several `dwell run` of one
+// job may do so at once. A file is copied to a temporary name, renamed, and only then removed at
+// its origin, so doing it twice is harmless. The process that prints makes a marker before its
+// first move: a dangling link that contains the name of the run. All processes use that name,
+// because ranks may run different programs.
 #include "report/results/crash_recovery.h"
 
 #include <fcntl.h>
@@ -36,7 +37,7 @@ constexpr std::string_view kProfilePrefix = "dwell-";
 constexpr std::string_view kShelterSuffix = ".records";
 constexpr const char* kBeforeSuffix = "-before";
 
-// A zombie counts as dead: it writes no more.
+// A zombie counts as dead, as it writes nothing more.
 bool is_alive(pid_t pid) {
     const char state = process_state(pid);
     return state != '\0' && state != 'Z' && state != 'X';
@@ -61,7 +62,7 @@ namespace {
 
 struct RecordFile {
     unsigned long rank;
-    long pid;  // not 0: the rank's second one, "rank.<n>.<pid>"
+    long pid;  // nonzero: second file of the rank, "rank.<n>.<pid>"
     std::string name;
 };
 
@@ -96,7 +97,7 @@ std::vector<RecordFile> all_record_files(const std::string& directory) {
     return found;
 }
 
-// A launcher may end before the last of its processes has; `patience` bounds the wait.
+// A launcher may end before its last process; `patience` limits the wait.
 std::vector<RecordFile> files_of_the_dead(const std::string& directory, bool patient) {
     for (int attempt = 0;; ++attempt) {
         std::vector<RecordFile> dead;
@@ -110,7 +111,7 @@ std::vector<RecordFile> files_of_the_dead(const std::string& directory, bool pat
     }
 }
 
-// In a directory for all, like /tmp, another user may have taken the name.
+// In a shared directory like /tmp, another user may have taken the name.
 bool is_own_and_writable(const std::string& directory) {
     struct stat about {};
     return lstat(directory.c_str(), &about) == 0 && S_ISDIR(about.st_mode) &&
@@ -127,7 +128,7 @@ std::string program_of(const std::string& path) {
     return fs::path(text_of(header->program, sizeof header->program)).filename().string();
 }
 
-// `run` becomes the name that the first one gave.
+// Sets `run` to the name that the first process chose.
 bool first_to_speak(const std::string& directory, std::string* run) {
     const std::string marker = directory + "/" + kMarker;
     if (symlink(run->c_str(), marker.c_str()) == 0) return true;
@@ -146,7 +147,7 @@ bool keeps_others(const std::string& directory, const std::string& job) {
     return false;
 }
 
-// On a file system that hosts share, the one whose records came first has told where they lie.
+// On a shared file system, the host whose records came first has printed their place.
 bool another_host_told(const std::string& shelter, const std::string& job) {
     char own_host[sizeof(FileHeader::host)] = {};
     gethostname(own_host, sizeof own_host - 1);
@@ -169,8 +170,9 @@ void remove_if_done(const std::string& directory) {
     rmdir(directory.c_str());
 }
 
-// The records, of one rank or (-1) of all, are of processes that have gone on as other programs,
-// none of which left records. Other ranks may run on, and have theirs there.
+// Whether the records, of one rank or (-1) of all, belong to processes that became other programs
+// by exec, and whose later programs left no records. Other ranks may still run, with records in the
+// directory.
 bool all_replaced(const std::string& directory, int own_rank) {
     std::error_code error;
     const std::string own = kFilePrefix + std::to_string(own_rank);
@@ -185,8 +187,8 @@ bool all_replaced(const std::string& directory, int own_rank) {
     return true;
 }
 
-// The records, of one rank or (-1) of all, are of other processes than `pid`, as far as is known:
-// of some that it started. How it ended says nothing of them.
+// Whether the records, of one rank or (-1) of all, belong to other processes than `pid`, as far as
+// is known: to children. The end of `pid` means nothing for them.
 bool all_of_others(const std::string& directory, int own_rank, pid_t pid) {
     bool others = false;
     for (const RecordFile& file : all_record_files(directory)) {
@@ -198,7 +200,7 @@ bool all_of_others(const std::string& directory, int own_rank, pid_t pid) {
     return others;
 }
 
-// The process of `file` went on as another program (exec), whose records are among `files`.
+// Whether the process of `file` became another program by exec, with records among `files`.
 bool went_on(const std::string& directory, const RecordFile& file,
              const std::vector<RecordFile>& files) {
     if (file.pid != 0) return false;
@@ -214,8 +216,8 @@ bool read_at(std::ifstream& file, CellIndex cell, T* record) {
     return static_cast<bool>(file.read(reinterpret_cast<char*>(record), sizeof *record));
 }
 
-// Ended in MPI_Init, or went on as another program without a call, region or sample: nothing is
-// below the program itself on any thread.
+// Whether the process ended in MPI_Init, or became another program without a call, region or
+// sample: no thread has a node below the program itself.
 bool holds_nothing(const std::string& path) {
     const std::optional<FileHeader> header = read_header(path);
     if (!header || header->version != kRecordLayoutVersion) return false;
@@ -223,7 +225,8 @@ bool holds_nothing(const std::string& path) {
     if ((header->flags & kFileReplaced) == 0) return false;
     std::ifstream file(path, std::ios::binary);
     ThreadRecord thread;
-    uint32_t left = header->cells_used;  // of a damaged file, threads may go round in circles
+    uint32_t left = header->cells_used;  // bounds the walk: in a damaged file the list of threads
+                                         // may be circular
     for (CellIndex cell = header->first_thread; cell != 0; cell = thread.next) {
         Node root;
         if (left-- == 0 || !read_at(file, cell, &thread) || !read_at(file, thread.root, &root) ||
@@ -234,8 +237,8 @@ bool holds_nothing(const std::string& path) {
     return true;
 }
 
-// Where the records of a run are kept; `before`, made when it is needed: those of what processes
-// were before they went on as other programs.
+// The places for the records of a run; `before`, created when needed: for records of processes from
+// before an exec.
 struct Shelter {
     std::string last;
     std::string out_directory;
@@ -244,8 +247,8 @@ struct Shelter {
     std::string before;
 };
 
-// `wanted`, or where that keeps records of another job than `job`, the first of `wanted`.2, .3 and
-// so on that does not.
+// `wanted`; if it contains records of another job than `job`, the first of `wanted`.2, .3 and so on
+// that does not.
 std::string place_beside_others(const std::string& wanted, const std::string& job) {
     const fs::path plain = (fs::path(wanted) / "").parent_path();
     std::string place = wanted;
@@ -270,9 +273,9 @@ bool is_of_same_job(const std::string& one, const std::string& other) {
     return header && others && strncmp(header->job, others->job, sizeof header->job) == 0;
 }
 
-// Moves `files`; false when one could not be. Who went on as another program is known by both of
-// his files: the second one goes last, also for others who move the same files, and takes the
-// place of the first.
+// Moves `files`; false when one could not be moved. Both files of a process show that it called
+// exec: the second one is moved last, also for other processes that move the same files, and then
+// replaces the first.
 bool move_all(const std::string& from, Shelter* to, const std::vector<RecordFile>& files) {
     for (const RecordFile& file : files) {
         const std::string origin = from + "/" + file.name;
@@ -290,7 +293,7 @@ bool move_all(const std::string& from, Shelter* to, const std::vector<RecordFile
 }
 
 // The launcher may kill the parents of ranks before they have moved their files, and processes may
-// outlive it. A process out of its reach moves what they leave.
+// outlive the launcher. A process out of its reach moves the remaining files.
 void start_sweeper(const std::string& from, Shelter to) {
     if (fork() != 0) return;
     setsid();
@@ -405,9 +408,8 @@ bool recover_records(const Recovery& rescue) {
     };
     if (std::none_of(files.begin(), files.end(), is_own)) return false;
     const std::string from = directory;
-    // A library that dwell watches made itself ready, and no more, or MPI did. Another parent may
-    // be removing the same files: one that has gone, asked for after it was read, holds nothing
-    // either.
+    // Only initialisation was recorded, by an observed library or by MPI. Another parent may be
+    // removing the same files: a file that vanished after it was read counts as empty, too.
     if (std::all_of(files.begin(), files.end(), [&from](const RecordFile& file) {
             const std::string path = from + "/" + file.name;
             return holds_nothing(path) || access(path.c_str(), F_OK) != 0;
@@ -440,7 +442,8 @@ bool recover_records(const Recovery& rescue) {
         return true;
     }
     const bool told = another_host_told(to.last, rescue.job);
-    // The launcher may kill this process, too, while it moves them; without one some may run on.
+    // The launcher may also kill this process while it moves the files; without a launcher some
+    // processes may still run.
     const bool others_left = all_record_files(from).size() > files.size();
     if (speaker && (rescue.own_rank >= 0 || others_left)) start_sweeper(from, to);
     const bool moved = move_all(from, &to, files);

@@ -1,5 +1,5 @@
 // Keeps the record files of a job that ended without its merge: moves them from /dev/shm to a place
-// that outlives a reboot, and says once for the job what to type.
+// that survives a reboot, and prints once for the job the command to type.
 #ifndef DWELL_REPORT_RESULTS_CRASH_RECOVERY_H_
 #define DWELL_REPORT_RESULTS_CRASH_RECOVERY_H_
 
@@ -15,47 +15,48 @@ namespace dwell {
 
 // Nothing when `path` is no record file.
 std::optional<FileHeader> read_header(const std::string& path);
-// Whether the process that writes it goes on, as far as this host knows.
+// Whether the process that writes the file still runs, as far as this host knows.
 bool owner_is_alive(const std::string& path);
 
-// Names of the record files in `directory`, one for each rank and sorted by that: "rank.<n>", or
-// "rank.<n>.<pid>" of a process that went on as another program (exec) beside its first file.
+// Names of the record files in `directory`, one for each rank and sorted by rank: "rank.<n>", or
+// "rank.<n>.<pid>" for a process that became another program by exec, beside its first file.
 std::vector<std::string> record_files(const std::string& directory);
-// Whether there are others: first files of such processes.
+// Whether there are other files: the first files of such processes.
 bool holds_earlier_records(const std::string& directory);
-// The directory beside, if there is one, to which such files of `job` were moved when the others
-// were moved to `directory`; else empty.
+// The neighbouring directory to which such files of `job` were moved when the others were moved to
+// `directory`; empty if there is none.
 std::string place_of_earlier_records(const std::string& directory, const std::string& job);
 
-// The part of a default output directory's name that tells the run apart: "<program>-<job>".
+// The identifying part of a default output directory: "<program>-<job>".
 std::string run_name(const std::string& program, const std::string& job);
 
-// `text` as a word that can be typed into a shell.
+// `text` quoted as one shell word.
 std::string shell_word(const std::string& text);
-// The same for a line of say(), whose escapes bash, ksh and zsh read: control characters stay.
+// The same for a line of say(), whose escapes bash, ksh and zsh understand: control characters are
+// kept.
 std::string word_to_type(const std::string& text);
 
 struct Recovery {
     std::string job;
-    int own_rank = -1;          // this process speaks for one rank; -1: for the whole job
+    int own_rank = -1;          // the rank of this process; -1: the whole job
     std::string out_directory;  // -o, empty: default in the working directory
-    std::string program;        // for lines: "app", or "rank 3 (app)"
-    std::string what_happened;  // likewise: "app was ended by signal 9 (Killed)"
-    pid_t pid = 0;              // of that program, whose processes may have left the records
+    std::string program;        // for messages: "app", or "rank 3 (app)"
+    std::string what_happened;  // for messages: "app was ended by signal 9 (Killed)"
+    pid_t pid = 0;              // process of that program; its children may have left the records
 };
 
-// Moves the files of dead processes, also when the parents of other ranks do the same at the same
-// time. Does nothing when there are none, or when `own_rank` left none. Says what could not be
-// moved and where it still is. True when records were kept.
+// Moves the files of dead processes, also while the parents of other ranks do the same. Does
+// nothing when there are none, or when `own_rank` left none. Reports files that could not be moved
+// and their place. Returns true when records were kept.
 bool recover_records(const Recovery& rescue);
 
-// Whether `directory` was made to keep the records of a run, and nothing else: then
-// "dwell-<program>-<job>", where the profile of that run goes; else empty.
+// If `directory` was made only to keep the records of a run: the directory "dwell-<program>-<job>"
+// for its profile. Else empty.
 std::string profile_of_shelter(const std::string& directory);
 
-// Where records of this run are kept: the first of out_directory (or ./dwell-<run>.records),
-// $TMPDIR and /tmp that can be written, as an absolute path. Empty when none can.
-// Not where records of another job than `job` are kept: then beside it, with ".2" or so behind.
+// The place for records of this run: the first writable one of out_directory (or
+// ./dwell-<run>.records), $TMPDIR and /tmp, as an absolute path; empty when none is writable. A
+// place with records of another job than `job` gets the suffix ".2" and so on.
 std::string choose_record_shelter(const std::string& out_directory, const std::string& run,
                                   const std::string& job);
 

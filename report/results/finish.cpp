@@ -1,5 +1,6 @@
-// The last step of a run, in a process of its own: nothing here may lose records. They are removed
-// only when every file of the profile stands, and named when one does not.
+// Writes the profile at the end of a run, in a process of its own. No step may lose records: they
+// are removed only when every file of the profile is complete, and their place is printed
+// otherwise.
 #include "report/results/finish.h"
 
 #include <fcntl.h>
@@ -44,7 +45,7 @@ std::string name_of_run(const Merged& merged) {
     return run_name(first.program, job_of(merged));
 }
 
-// `taken`, if not null, is set, and nothing written, where there is a profile.
+// If there is a profile already, `taken`, unless null, is set and nothing is written.
 Outcome write_three_files(const Profile& profile, const std::string& directory, bool* taken) {
     Outcome outcome = make_directories(directory);
     if (!outcome) return outcome;
@@ -91,7 +92,7 @@ class MappedFile {
     MappedFile& operator=(const MappedFile&) = delete;
     const void* bytes() const { return bytes_; }
     size_t size() const { return size_; }
-    int error() const { return error_; }  // not 0: why it could not be opened
+    int error() const { return error_; }  // nonzero: errno of opening
 
   private:
     int error_ = 0;
@@ -104,7 +105,7 @@ bool read_merged(const std::string& path, Merged* merged) {
     return file.bytes() != nullptr && deserialize(file.bytes(), file.size(), merged);
 }
 
-// The ranks that a file speaks of decide how much memory a profile takes.
+// The highest rank in a file determines the memory of a profile.
 bool has_possible_rank(const MappedFile& file) {
     if (file.bytes() == nullptr || file.size() < sizeof(FileHeader)) return false;
     const auto* header = static_cast<const FileHeader*>(file.bytes());
@@ -112,22 +113,22 @@ bool has_possible_rank(const MappedFile& file) {
            header->world_size <= 1 << kPeerRankBits;
 }
 
-// How many bytes at the end of the file are missing.
+// The number of bytes missing at the end of the file.
 uint64_t cut_off(const MappedFile& file) {
     const auto* header = static_cast<const FileHeader*>(file.bytes());
     const uint64_t used = uint64_t{header->cells_used} * kCellBytes;
     return used > file.size() ? used - file.size() : 0;
 }
 
-// False when the file says that it belongs to another job than `merged`: two broken runs may have
-// been kept in one directory.
+// False when the file belongs to another job than `merged`: two broken runs may have been kept in
+// one directory.
 bool same_job(const MappedFile& file, const Merged& merged) {
     if (merged.ranks.empty() || file.size() < sizeof(FileHeader)) return true;
     const auto* header = static_cast<const FileHeader*>(file.bytes());
     return strncmp(header->job, merged.job, sizeof merged.job) == 0;
 }
 
-// Adds the record files of `directory`, leaving out ranks in `taken`. False when one is damaged.
+// Adds the record files of `directory`, except for ranks in `taken`. False when one is damaged.
 bool add_files(const std::string& directory, std::set<std::string>* taken, Merged* merged) {
     bool good = true;
     for (const std::string& name : record_files(directory)) {
@@ -161,7 +162,7 @@ bool add_files(const std::string& directory, std::set<std::string>* taken, Merge
     return good;
 }
 
-// All records of the job that `directory` has a part of.
+// Adds all records of the job, parts of which are in `directory`.
 bool gather(const std::string& directory, Merged* merged) {
     std::set<std::string> taken;
     bool good = true;
@@ -171,7 +172,7 @@ bool gather(const std::string& directory, Merged* merged) {
         good = false;
     }
     good = add_files(directory, &taken, merged) && good;
-    // A rank that moved its records after another one had spoken could not say it.
+    // A rank that moved its records after another rank had printed could not report their place.
     const std::string earlier = place_of_earlier_records(directory, merged->job);
     if (!earlier.empty()) {
         say("what was counted before processes went on as other programs (exec) is in " + earlier +
@@ -186,7 +187,7 @@ bool gather(const std::string& directory, Merged* merged) {
     return good;
 }
 
-// Says which ranks' records are damaged. True when none are.
+// Reports the ranks whose records are damaged. Returns true when none are.
 bool all_are_whole(const Merged& merged) {
     std::vector<uint32_t> damaged;
     RankReader reader(merged.ranks);
@@ -199,7 +200,7 @@ bool all_are_whole(const Merged& merged) {
     return false;
 }
 
-// Moves the merged records out of /dev/shm after a failure; returns where they are now.
+// Moves the merged records out of /dev/shm after a failure; returns their new place.
 std::string shelter_merged(const Merged& merged, const std::string& directory) {
     const std::string shelter = choose_record_shelter("", name_of_run(merged), job_of(merged));
     const std::string path = directory + "/" + kMergedFile;
@@ -208,8 +209,8 @@ std::string shelter_merged(const Merged& merged, const std::string& directory) {
     return shelter;
 }
 
-// Where the profile of recovered records goes if nobody says: where the run was to write it, which
-// is where records of a run with -o are kept. Empty: the default of every run.
+// The default place for the profile of recovered records: where the run would have written it,
+// which is where records of a run with -o are kept. Empty: the default of every run.
 std::string place_of_run(const std::string& directory, const Merged& merged) {
     if (!profile_of_shelter(directory).empty()) return {};
     char records[4096];
@@ -218,8 +219,8 @@ std::string place_of_run(const std::string& directory, const Merged& merged) {
     return known && fs::equivalent(records, directory, error) ? "" : directory;
 }
 
-// Whether `profile` is of the run that `merged` is of: of ranks that began at the same time, or of
-// other ranks of it.
+// Whether `profile` and `merged` come from the same run: ranks with equal start times, or other
+// ranks of the job.
 bool is_of_run(const Profile& profile, const Merged& merged) {
     if (profile.job != job_of(merged)) return false;
     std::map<uint32_t, int64_t> starts;
@@ -237,12 +238,12 @@ bool is_of_run(const Profile& profile, const Merged& merged) {
 
 enum class Holds { kNoProfile, kThisRun, kAnotherRun };
 
-// What cannot be read is not this run's.
+// An unreadable profile does not belong to this run.
 Holds what_holds(const std::string& directory, const Merged& merged) {
     const std::string path = directory + kProfileFile;
     if (access(path.c_str(), F_OK) != 0) return Holds::kNoProfile;
     const auto text = read_whole_file(path);
-    // Of many runs most are told by that alone, and need no parsing.
+    // This search rejects most profiles of other runs without parsing.
     if (!text || text->find('"' + job_of(merged) + '"') == std::string::npos) {
         return Holds::kAnotherRun;
     }
@@ -250,8 +251,9 @@ Holds what_holds(const std::string& directory, const Merged& merged) {
     return profile && is_of_run(*profile, merged) ? Holds::kThisRun : Holds::kAnotherRun;
 }
 
-// Writes the profile into `wanted`, or where that holds another run's, which another process may
-// be about to write, into the first of `wanted`.2, .3 and so on that does not: `directory` is set.
+// Writes the profile into `wanted`. If that contains the profile of another run, or another process
+// may be about to write there, writes into the first free one of `wanted`.2, .3 and so on. Sets
+// `directory`.
 Outcome write_beside_others(const Profile& profile, const Merged& merged, const std::string& wanted,
                             std::string* directory) {
     const fs::path plain = (fs::path(wanted) / "").parent_path();
@@ -270,7 +272,7 @@ Outcome write_beside_others(const Profile& profile, const Merged& merged, const 
                                " holds the profile of another run, and so do all beside it");
 }
 
-// The shorter of the two ways to write a directory: users name most from where they are.
+// The shorter of the absolute and the relative form of a directory.
 std::string near_path(const std::string& directory) {
     std::error_code error;
     const std::string near = fs::proximate(directory, error).string();

@@ -1,4 +1,4 @@
-// From merged records, or record files, to the three files of a profile.
+// Turns merged records, or record files, into the three files of a profile.
 #ifndef DWELL_REPORT_RESULTS_FINISH_H_
 #define DWELL_REPORT_RESULTS_FINISH_H_
 
@@ -11,8 +11,8 @@
 namespace dwell {
 
 // Writes profile.json, report.txt and stats.picl into `options.out` (empty: dwell-<program>-<job>
-// in the working directory) and prints the verdict on stderr unless `quiet`, also when writing
-// fails. The error is what was not written and why, without a final full stop.
+// in the working directory). Prints the verdict on stderr unless `quiet`, also when writing fails.
+// The error names the file and the reason, without a final full stop.
 Outcome write_outputs(Merged& merged, const EndOptions& options);
 
 // The sub-commands. Each returns the exit code.

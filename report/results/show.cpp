@@ -1,5 +1,5 @@
-// Finds the profile that is meant, reads it back from profile.json, and hands it to the writer of
-// the format that was asked for.
+// Implements `dwell report`: finds the profile, reads its profile.json, and calls the writer of the
+// requested format.
 #include "report/results/show.h"
 
 #include <langinfo.h>
@@ -30,9 +30,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kProfileFile = "profile.json";
 constexpr auto kNever = fs::file_time_type::min();
-constexpr int kUsageError = 2;  // what was named is no profile, or not in it
+constexpr int kUsageError = 2;  // the argument is no profile, or not in it
 
-// The dwell-*/profile.json in the working directory that was written last.
+// The newest dwell-*/profile.json in the working directory.
 std::optional<fs::path> newest_profile() {
     std::optional<fs::path> newest;
     fs::file_time_type newest_time;
@@ -48,8 +48,8 @@ std::optional<fs::path> newest_profile() {
     return newest;
 }
 
-// Of the profiles beside `directory` that were given it as well, the last one's directory; else
-// empty.
+// The directory of the last profile among those that were written beside `directory` because it was
+// taken; else empty.
 std::string last_beside(const std::string& directory) {
     const std::string plain = (fs::path(directory) / "").parent_path().string();
     std::string last;
@@ -61,8 +61,8 @@ std::string last_beside(const std::string& directory) {
     }
 }
 
-// What `dwell recover` made of the records that `source` was made for, at the default place; not
-// when they are `newer`.
+// The profile that `dwell recover` made from the records of `source`, at the default place; not if
+// the records are `newer`.
 std::optional<fs::path> recovered_profile(const std::string& source, fs::file_time_type newer) {
     const std::string name = profile_of_shelter(source);
     if (name.empty()) return std::nullopt;
@@ -112,7 +112,7 @@ tl::expected<fs::path, std::string> find_profile(const std::string& source) {
     return profile;
 }
 
-// Of the terminal, else as COLUMNS says.
+// Width of the terminal, else the value of COLUMNS.
 int output_width() {
     if (const int width = terminal_width(STDOUT_FILENO); width != 0) return width;
     const char* const columns = getenv("COLUMNS");

@@ -1,4 +1,4 @@
-// `dwell report`: shows a profile that was written before.
+// `dwell report`: shows an existing profile.
 #ifndef DWELL_REPORT_RESULTS_SHOW_H_
 #define DWELL_REPORT_RESULTS_SHOW_H_
 
@@ -9,10 +9,10 @@ namespace dwell {
 // Returns the exit code.
 int report_command(const ReportOptions& options);
 
-// Columns of the terminal that `file` is, within those of a report; 0: it is none.
+// Columns of the terminal `file`, within the limits of a report; 0: not a terminal.
 int terminal_width(int file);
 
-// True when the locale of the user shows UTF-8.
+// True when the user's locale displays UTF-8.
 bool locale_is_utf8();
 
 }  // namespace dwell

@@ -1,3 +1,4 @@
+// Finds records that no `dwell run` reported; see unfinished.h.
 #include "report/results/unfinished.h"
 
 #include <sys/stat.h>
@@ -26,7 +27,7 @@ std::string text_of(const char* text, size_t size) {
     return std::string(text, strnlen(text, size));
 }
 
-// Where the program of a record file was started; empty when that is not known.
+// The working directory of a record file's program at its start; empty when unknown.
 std::string start_directory(const std::string& path, const FileHeader& header) {
     std::ifstream file(path, std::ios::binary);
     const auto place = static_cast<std::streamoff>(header.start_directory) * kCellBytes;
@@ -46,7 +47,7 @@ bool is_own_directory(const fs::path& path) {
     return lstat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid();
 }
 
-// Hosts may share a record directory: nothing is known here of another one's processes.
+// Hosts may share a record directory: this host knows nothing about another host's processes.
 bool may_go_on(const std::string& path, const FileHeader& header) {
     char own_host[sizeof header.host] = {};
     gethostname(own_host, sizeof own_host - 1);

@@ -1,5 +1,5 @@
-// Runs that nobody has spoken of: a program that was watched by LD_PRELOAD alone and was killed, or
-// ended by _exit(), left its records where they were.
+// Reports runs without a report so far: a program observed by LD_PRELOAD alone that was killed, or
+// ended by _exit(), leaves its records where they are.
 #ifndef DWELL_REPORT_RESULTS_UNFINISHED_H_
 #define DWELL_REPORT_RESULTS_UNFINISHED_H_
 
@@ -8,9 +8,9 @@
 
 namespace dwell {
 
-// One line for each that was started in the working directory, has ended, and has no profile here;
-// not for those whose records are named by the command's `words`. Removes the records of programs
-// that never came out of MPI_Init.
+// Prints one line for each run that started in the working directory, has ended and has no profile
+// here. Runs whose records are named in the command's `words` are left out. Removes the records of
+// programs that never returned from MPI_Init.
 void name_unfinished_runs(const std::vector<std::string>& words);
 
 }  // namespace dwell

@@ -1,3 +1,4 @@
+// Reads headers of ELF files with libelf and libdwelf; see elf_file.h.
 #include "report/sampling/elf_file.h"
 
 #include <elfutils/libdwelf.h>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr uint64_t kLongestInterpreter = 4096;
 
-// What stands at this place of the file; empty where it ends before.
+// The bytes at this offset of the file; empty if the file is shorter.
 std::string bytes_at(Elf* elf, uint64_t offset, uint64_t bytes) {
     size_t size = 0;
     const char* const file = elf_rawfile(elf, &size);
@@ -79,7 +80,7 @@ std::optional<ElfFile> read_headers(Elf* elf) {
     return file;
 }
 
-// Takes it over.
+// Takes ownership of `elf`.
 std::optional<ElfFile> read_and_end(Elf* elf) {
     if (elf == nullptr) return std::nullopt;
     std::optional<ElfFile> file = read_headers(elf);

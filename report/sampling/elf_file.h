@@ -1,5 +1,5 @@
-// The little that `dwell run` must know of an ELF file: whether a library can be preloaded into it,
-// and what names its addresses (build-id, loaded segments).
+// The properties of an ELF file that `dwell run` needs: whether a library can be preloaded into it,
+// and the data that identify its addresses (build-id, loaded segments).
 #ifndef DWELL_REPORT_SAMPLING_ELF_FILE_H_
 #define DWELL_REPORT_SAMPLING_ELF_FILE_H_
 
@@ -23,14 +23,14 @@ struct ElfFile {
     std::vector<ElfSegment> segments;
     std::vector<uint8_t> build_id;
     uint64_t frame_header = 0;        // address of .eh_frame_hdr, 0: none
-    std::vector<std::string> needed;  // names of the libraries that it is linked with
+    std::vector<std::string> needed;  // names of the linked libraries
 };
 
-// Reads the headers of `path`. Nothing when it is no ELF file or cannot be read; of a 32-bit file
+// Reads the headers of `path`. Nothing when it is no ELF file or cannot be read; for a 32-bit file
 // only the first two members are set.
 std::optional<ElfFile> read_elf_file(const std::string& path);
 
-// The same of the bytes of a file.
+// The same for the bytes of a file.
 std::optional<ElfFile> read_elf_image(std::string bytes);
 
 // The address, relative to the load bias, of the byte at `file_offset`; nothing when it is in no

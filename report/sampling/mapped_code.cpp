@@ -1,3 +1,4 @@
+// Finds files and unwinding tables of mapped code; see mapped_code.h.
 #include "report/sampling/mapped_code.h"
 
 #include <fcntl.h>
@@ -10,10 +11,10 @@
 namespace dwell {
 namespace {
 
-// Of a file that is damaged or no longer what it was.
+// A larger size means a damaged or changed file.
 constexpr uint64_t kLargestTables = uint64_t{1} << 30;
 
-// Copied, since the file may be replaced while the program runs.
+// Copies the segment, since the file may be replaced while the program runs.
 std::string read_segment(const std::string& path, const ElfSegment& segment) {
     if (is_vdso(path)) return vdso_image()->substr(segment.file_offset, segment.file_bytes);
     std::string bytes;
@@ -47,7 +48,7 @@ MappedFiles::File& MappedFiles::file(const std::string& path) {
 }
 
 std::optional<uint64_t> MappedFiles::offset_of(const CodeMapping& mapping, uint64_t address) {
-    // The kernel loads it as it is.
+    // The kernel maps the vdso without relocation.
     if (is_vdso(mapping.path)) return address - mapping.start;
     return address_of_file_offset(elf(mapping.path), address - mapping.start + mapping.file_offset);
 }

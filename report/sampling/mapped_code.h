@@ -1,5 +1,5 @@
-// Code that another process has mapped: where an address lies in its file, and the unwinding tables
-// there.
+// Code that another process has mapped: finds the place of an address in its file, and the
+// unwinding tables of the file.
 #ifndef DWELL_REPORT_SAMPLING_MAPPED_CODE_H_
 #define DWELL_REPORT_SAMPLING_MAPPED_CODE_H_
 
@@ -26,16 +26,16 @@ class MappedFiles {
   public:
     const ElfFile& elf(const std::string& path) { return file(path).elf; }
 
-    // Relative to the load bias; nothing where the file says nothing of it.
+    // Relative to the load bias; nothing where the file does not contain the address.
     std::optional<uint64_t> offset_of(const CodeMapping& mapping, uint64_t address);
 
-    // False: no tables for code there.
+    // False: there are no tables for that code.
     bool find_module(const CodeMapping& mapping, uint64_t address, SampledModule* module);
 
   private:
     struct File {
         ElfFile elf;
-        std::string tables;  // the segment that holds them
+        std::string tables;  // the segment that contains the tables
         const ElfSegment* segment = nullptr;
     };
     File& file(const std::string& path);

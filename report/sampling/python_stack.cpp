@@ -1,3 +1,4 @@
+// Reads the Python frames of a running thread from outside; see python_stack.h.
 #include "report/sampling/python_stack.h"
 
 #include <sys/uio.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int kMostFrames = 256;
 constexpr size_t kMostCodes = 4096;
-constexpr size_t kStep_bytes = 8;  // records are multiples of it
+constexpr size_t kStep_bytes = 8;  // records are multiples of this
 constexpr int64_t kLongestTable_bytes = 1 << 20;
 
 uint64_t address_of(const void* at) { return reinterpret_cast<uint64_t>(at); }
@@ -37,7 +38,7 @@ bool PythonStack::copy_text(const PythonText* from, size_t room, std::string* to
     if (!good) return false;
     const auto length = std::min<int64_t>(text.length, static_cast<int64_t>(room));
     std::vector<char> data(static_cast<size_t>(length * kind));
-    // Its place depends on the head, which was copied.
+    // Depends on the place of the head, which was copied.
     const auto begin = static_cast<uint64_t>(text.data() - reinterpret_cast<const char*>(&text));
     if (!data.empty() && !copy(address_of(from) + begin, data.data(), data.size())) return false;
     to->resize(room);
@@ -46,13 +47,14 @@ bool PythonStack::copy_text(const PythonText* from, size_t room, std::string* to
     return true;
 }
 
-// Null where there is no code any more.
+// Null if the code no longer exists.
 const PythonStack::Code* PythonStack::code_at(const PythonCode* address) {
     PythonCode head;
     if (!copy(address_of(address), &head, sizeof head)) return nullptr;
     if (address_of(head.head.type) != places_.code_type) return nullptr;
     const auto known = codes_.find(address);
-    // What comes from no file may be another's, at the same place with names in the same places.
+    // Code without a file may have been replaced by other code at the same address with names at
+    // the same addresses.
     if (known != codes_.end() && known->second.file[0] == '/' &&
         known->second.head.file == head.file && known->second.head.lines == head.lines &&
         known->second.head.qualified_name == head.qualified_name &&
@@ -75,7 +77,7 @@ const PythonStack::Code* PythonStack::code_at(const PythonCode* address) {
     return &(codes_[address] = std::move(code));
 }
 
-// False when there is no room.
+// Returns false without room.
 bool PythonStack::add_frame(const PythonFrame& frame, const Code& code) {
     if (is_python_own(code.file.data(), code.file.size())) return true;
     const auto offset = static_cast<int64_t>(frame.instruction - frame.code->instructions());

@@ -1,6 +1,6 @@
-// The Python functions that a thread of another process runs, read from outside by offset while it
-// goes on (runtime/contract/python_layout.h). What changes meanwhile is told by its types and is
-// not taken.
+// Reads the Python functions on the stack of another process's thread, by offset and without
+// stopping the thread (runtime/contract/python_layout.h). Data that change meanwhile are recognised
+// by their types and dropped.
 #ifndef DWELL_REPORT_SAMPLING_PYTHON_STACK_H_
 #define DWELL_REPORT_SAMPLING_PYTHON_STACK_H_
 
@@ -21,10 +21,10 @@ class PythonStack {
   public:
     PythonStack(pid_t process, const PythonPlaces& places);
 
-    // False where it runs no Python function, or the kernel lets nobody read its memory.
+    // False if the thread runs no Python function, or the kernel denies access to its memory.
     bool read();
 
-    // After that: a record of kPythonSample. record() has room for more, a power of two.
+    // After read(): a record of kPythonSample. record() has capacity for more, a power of two.
     const std::vector<char>& record() const { return record_; }
     size_t record_bytes() const { return record_bytes_; }
 

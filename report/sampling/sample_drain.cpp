@@ -1,3 +1,5 @@
+// Empties the sample rings of ranks in long computations, in one thread of `dwell run`; see
+// sample_drain.h.
 #include "report/sampling/sample_drain.h"
 
 #include <linux/perf_event.h>
@@ -35,13 +37,13 @@ void* map(size_t bytes, int file) {
     return at != MAP_FAILED ? at : nullptr;
 }
 
-// Samples of a thread in its place. It has an event and a ring of its own: of a ring that two
-// processes map Linux 6.18 counts both against what the user may lock, and gives one of them not
-// back.
+// Samples a thread with an event and a ring of its own while the thread's own ring is full. A
+// shared ring is no alternative: when two processes map one ring, Linux 6.18 charges both for
+// locked memory and does not return one of the charges.
 class StandIn {
   public:
     StandIn(const DrainRequest& request, pid_t process) {
-        // Numbers of another PID namespace are of other processes here.
+        // Numbers of another PID namespace belong to other processes here.
         if (request.process != process) return;
         perf_event_attr attributes = request.attributes;
         attributes.disabled = 1;
@@ -50,7 +52,7 @@ class StandIn {
         event_ = static_cast<int>(syscall(SYS_perf_event_open, &attributes, request.thread, -1, -1,
                                           PERF_FLAG_FD_CLOEXEC));
         if (event_ < 0) return;
-        // It is read at each sample, and needs less room.
+        // The ring is read at each sample, so it needs less room.
         const size_t least = attributes.sample_stack_user != 0 ? kSmallestPathRing : kPageBytes;
         ring_bytes_ = std::max<size_t>(request.ring_bytes / 2, least);
         for (; ring_bytes_ >= least; ring_bytes_ /= 2) {
@@ -81,8 +83,8 @@ class StandIn {
     void* page_ = nullptr;
 };
 
-// A thread that is sampled: it reads its ring itself at its MPI calls. Where it makes none until
-// that is full a stand-in takes the samples, until the thread has read what there is.
+// A sampled thread. The thread reads its own ring at its MPI calls. If the ring fills up before
+// that, a stand-in takes the samples until the thread has read its ring.
 class SampledThread {
   public:
     static std::unique_ptr<SampledThread> open(int event, int memory, const DrainRequest& request,
@@ -113,7 +115,7 @@ class SampledThread {
     int stand_in() const { return stand_in_ != nullptr ? stand_in_->event() : -1; }
     bool ended() const { return __atomic_load_n(&spill_->ended, __ATOMIC_ACQUIRE) != 0; }
 
-    // After its ring has been filled by another quarter. False: nothing can be done for it.
+    // Call when another quarter of its ring is full. False: the stand-in cannot help.
     bool look() {
         const SpillLock lock(spill_, kLockTries);
         if (!lock.held() || is_taken()) return true;
@@ -122,7 +124,7 @@ class SampledThread {
         return reads || take_over();
     }
 
-    // After a sample of the stand-in. The thread goes on itself once it has read what there was.
+    // Call after a sample of the stand-in. The thread takes over again when it has read its ring.
     void drain() {
         const SpillLock lock(spill_, kLockTries);
         if (!lock.held()) return;
@@ -156,7 +158,7 @@ class SampledThread {
         return true;
     }
 
-    // The thread looks at its ring again after it has read what was written.
+    // The thread checks its ring again after it has read what was written.
     void give_back() {
         ioctl(stand_in_->event(), PERF_EVENT_IOC_DISABLE, 0);
         ioctl(event_, PERF_EVENT_IOC_ENABLE, 0);
@@ -164,7 +166,7 @@ class SampledThread {
         __atomic_store_n(&spill_->writes, spill_->writes + 1, __ATOMIC_RELEASE);
     }
 
-    // What the thread runs now stands for the samples since it was woken up for the last one.
+    // The present Python stack stands for all samples since the last wake-up.
     void spill_python(uint64_t tail, uint64_t head) {
         const bool known = tail < head && python_->read();
         while (tail < head) {
@@ -186,12 +188,12 @@ class SampledThread {
     DrainRequest request_;
     pid_t process_;
     SampleSpill* spill_ = nullptr;
-    uint64_t reads_ = 0;  // by the thread, until it was looked at
+    uint64_t reads_ = 0;  // number of the thread's reads at the last look
     std::unique_ptr<StandIn> stand_in_;
     std::unique_ptr<PythonStack> python_;  // null: the thread runs no Python
 };
 
-// The descriptors and the sender's user, as the kernel says.
+// The descriptors, and the sender's user according to the kernel.
 struct Parcel {
     int files[2] = {-1, -1};
     bool ours = false;
@@ -224,7 +226,7 @@ Parcel open_parcel(msghdr* message) {
     return parcel;
 }
 
-// Null where there was no message, or none of ours.
+// Null without a valid message.
 std::unique_ptr<SampledThread> take_thread(int from) {
     DrainRequest request{};
     iovec body{&request, sizeof request};
@@ -244,7 +246,7 @@ std::unique_ptr<SampledThread> take_thread(int from) {
     } else {
         close(parcel.files[0]);
     }
-    close(parcel.files[1]);  // mapped
+    close(parcel.files[1]);  // already mapped
     return thread;
 }
 
@@ -302,10 +304,10 @@ void SampleDrain::stop() {
 void SampleDrain::start() {
     if (socket_ < 0 || stop_ < 0) return;
     try {
-        // All signals are blocked here, and so in the thread.
+        // All signals are blocked here, and the new thread inherits that.
         thread_ = std::thread([this] { drain_until(stop_, socket_); });
     } catch (const std::system_error&) {
-        stop();  // who sends to it learns that nobody reads
+        stop();  // senders get an error from now on
     }
 }
 

@@ -1,6 +1,6 @@
-// Keeps the samples of ranks that compute for long without an MPI call, whose rings would fill: see
-// runtime/sampling/sample_spill.h. A thread of `dwell run`'s does it, woken by the kernel when a
-// ring is half full.
+// Keeps the samples of ranks that compute for long without an MPI call, whose rings would overflow:
+// see runtime/sampling/sample_spill.h. A thread of `dwell run` does this, woken by the kernel when
+// a ring is half full.
 #ifndef DWELL_REPORT_SAMPLING_SAMPLE_DRAIN_H_
 #define DWELL_REPORT_SAMPLING_SAMPLE_DRAIN_H_
 
@@ -11,13 +11,14 @@ namespace dwell {
 
 class SampleDrain {
   public:
-    // Names its socket in the environment. Without one samples may be lost, which is counted.
+    // Puts the name of its socket into the environment. Without a socket samples may be lost, which
+    // is counted.
     SampleDrain();
     ~SampleDrain() { stop(); }
     SampleDrain(const SampleDrain&) = delete;
     SampleDrain& operator=(const SampleDrain&) = delete;
 
-    // When no more processes are forked.
+    // Call when no more processes will be forked.
     void start();
     void stop();
 

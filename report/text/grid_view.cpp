@@ -1,4 +1,4 @@
-// What the report says of the grids that the program described.
+// Draws the process grids that the program described, and trends along their dimensions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::vector<uint32_t> ranks_outside(const Profile& profile, const ProfileGrid& g
 uint64_t places_in(const ProfileGrid& grid) {
     uint64_t places = 1;
     for (const int32_t size : grid.sizes) {
-        // Enough to be more than all ranks of any job.
+        // The limit is greater than the ranks of any job.
         places = std::min<uint64_t>(places * static_cast<uint64_t>(size), uint64_t{1} << 32);
     }
     return places;
@@ -60,7 +60,7 @@ std::string slice_text(const ProfileGrid& grid, size_t dimension, int32_t coordi
     return text + ")";
 }
 
-// The figure of each rank of the grid; empty when there are none.
+// The figure of each rank of the grid; empty without figures.
 std::vector<double> values_of(const ProfileGrid& grid, const std::vector<RankFigures>& ranks,
                               uint64_t RankFigures::*member) {
     std::vector<double> values;

@@ -1,4 +1,4 @@
-// Flat lists: the costliest communication lines, the costliest computation, all ranks.
+// Draws flat lists: communication lines and computation by decreasing time, and all ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 namespace dwell {
 namespace {
 
-constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is no line worth reading
+constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is not worth a line
 constexpr size_t kFunctionLines = 3;    // of a sampled function
-constexpr double kLeastPair = 0.005;    // 0 % is nothing to tell of a pair
-constexpr int kLeastFunction = 24;      // columns of its name, if it has as many
+constexpr double kLeastPair = 0.005;    // 0 % is not worth a pair
+constexpr int kLeastFunction = 24;      // minimum columns of a name, unless it is shorter
 
 // "heat.c:88  MPI_Recv  in exchange", cut to `room`; the place is cut last. Without a line the
-// place names the procedure.
+// place contains the procedure.
 void add_identity(const Profile& profile, uint32_t node_index, int room, bool utf8, Line* line) {
     const ProfileNode& node = profile.nodes[node_index];
     const std::string name = printable(node.name, utf8);
@@ -81,7 +81,7 @@ std::string first_lines_text(const SampledFunction& function, size_t limit, bool
     return text;
 }
 
-// As many lines as fit; a single one may lose its middle.
+// As many lines as fit; a single line may lose its middle.
 std::string function_lines_text(const SampledFunction& function, int room, bool utf8) {
     for (size_t limit = kFunctionLines; limit > 1; --limit) {
         std::string text = first_lines_text(function, limit, utf8);
@@ -113,8 +113,7 @@ std::string pairs_text(const Profile& profile, const CommLine& line, bool utf8) 
     return text;
 }
 
-// Entries worth a place in a list of at most `limit`: those below kLeastShare of `whole` are left
-// out.
+// The entries for a list of at most `limit`, without those below kLeastShare of `whole`.
 template <typename Entry, typename PartOf>
 std::vector<Entry> notable(const std::vector<Entry>& entries, size_t limit, double whole,
                            PartOf part_of) {
@@ -127,7 +126,7 @@ std::vector<Entry> notable(const std::vector<Entry>& entries, size_t limit, doub
     return chosen;
 }
 
-// Says how many of `all` entries a list of at most `limit` left out as too short.
+// States how many of `all` entries a list of at most `limit` left out as too short.
 void draw_left_out(size_t shown, size_t all, size_t limit, const char* whole, TextCanvas* canvas) {
     if (shown == std::min(all, limit)) return;
     canvas->paragraph(fmt::format("  {} {} more, each below {:.2g} % of {}",

@@ -1,4 +1,4 @@
-// Hardware and software counts: of the job, and of the places that count most.
+// Draws hardware and software counts: of the job, and of the places with most.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string value_text(const std::string& metric, double value, bool utf8) {
     return count_text(whole_number(value));
 }
 
-// One metric of the program over the ranks.
+// One metric of the program, over all ranks.
 struct Spread {
     double sum = 0;
     double most = 0;
@@ -80,7 +80,7 @@ void draw_totals(const Profile& profile, TextCanvas* canvas) {
     }
 }
 
-// What follows from several metrics together.
+// A figure computed from several metrics.
 struct Derived {
     const char* part;
     const char* whole;
@@ -129,7 +129,7 @@ std::vector<std::string> derived_texts(const Profile& profile) {
     return texts;
 }
 
-// Nodes by the share of a metric that is their own, in whichever metric that is largest.
+// Nodes sorted by the greatest share of any metric that is their own.
 std::vector<const ProfileCounts*> heaviest(const Profile& profile) {
     const ProfileCounts* all = counts_of(profile.metrics, 0);
     std::vector<std::pair<double, const ProfileCounts*>> shares;
@@ -160,7 +160,7 @@ void draw_places(const Profile& profile, const TextOptions& options, TextCanvas*
     canvas->title(fmt::format("Places that count most ({} of {})", shown, order.size()),
                   "in the place itself, without what has counts of its own");
     Line heads;
-    std::vector<int> widths;  // those of the names, as far as there is room
+    std::vector<int> widths;  // widths of the names, within the room
     int spare = canvas->width() - kLeastName - static_cast<int>(columns) * kCountWidth;
     for (size_t i = 0; i < columns; ++i) {
         const std::string head = printable(short_metric(names[i]), utf8);

@@ -1,4 +1,4 @@
-// OpenMP: regions, loops and other constructs with their work, waiting and balance over threads.
+// Draws OpenMP regions, loops and other constructs, with work, waiting and balance over threads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace dwell {
 namespace {
 
 constexpr double kLeastShare = 0.0005;  // of all time, as for procedures
-constexpr double kNotableWait = 0.05;   // of all time: worth naming the construct
+constexpr double kNotableWait = 0.05;   // of all time: from here on the construct is named
 
-// What is meant to be waiting, or is one thread's at a time, has no balance.
+// Constructs for waiting, or for one thread at a time, have no balance.
 bool is_shared_work(const ProfileNode& node) {
     const uint16_t call = node.call;
     return is_omp_loop(call) || is_omp_region(call) ||
@@ -73,7 +73,7 @@ void draw_line(const Profile& profile, const OmpLine& line, size_t number, TextC
     sum.kind = node.kind;
     sum.call = node.call;
     sum.totals = line.totals;
-    sum.totals.omp_wait_ns = 0;  // has its column
+    sum.totals.omp_wait_ns = 0;  // shown in its own column
     if (region) sum.totals.created = 0;
     const std::string more = probe_text(sum, ranks, utf8);
     const int left = canvas->width() - figures.width() - 2;

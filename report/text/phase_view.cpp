@@ -1,4 +1,4 @@
-// The phases that the program named: how often each came, how long it took, how much of it was MPI.
+// Draws the phases that the program named: count, time, and the part of MPI.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ struct PhaseLine {
     uint64_t mpi_ns = 0;  // all of it: transfer, blocked and set-up
     uint64_t setup_ns = 0;
     PhaseNumbers numbers;
-    uint32_t ranks = 0;  // that have it
-    // Of one of those: exact with rows, else both are the mean.
+    uint32_t ranks = 0;  // that have the phase
+    // Of one of these ranks: exact with rows, else both are the mean.
     double least_count = 0;
     double most_count = 0;
     std::optional<Peak> worst;
@@ -35,11 +35,11 @@ void add_numbers(const PhaseNumbers& from, PhaseNumbers* into) {
     }
     into->first = std::min(into->first, from.first);
     into->last = std::max(into->last, from.last);
-    // A rank that has several paths need not have come as far on each.
+    // A rank with several paths may have reached different numbers on each.
     into->last_behind = into->last;
 }
 
-// The most time of a rank, and the counts of ranks.
+// The rank with most time, and the counts of the ranks.
 void add_rank_figures(const Profile& profile, std::vector<PhaseLine>* lines) {
     std::vector<size_t> line_of(profile.nodes.size(), SIZE_MAX);
     for (size_t i = 0; i < lines->size(); ++i) {
@@ -78,7 +78,7 @@ void add_rank_figures(const Profile& profile, std::vector<PhaseLine>* lines) {
     }
 }
 
-// Longest time first.
+// By decreasing time.
 std::vector<PhaseLine> phase_lines(const Profile& profile) {
     const std::vector<uint32_t> order = nodes_from_root(profile);
     std::vector<uint64_t> mpi_ns(profile.nodes.size());
@@ -117,7 +117,7 @@ std::string number_text(double count) {
     return static_cast<double>(whole) == count ? count_text(whole) : fmt::format("{:.1f}", count);
 }
 
-// "20", or "18-20" where ranks differ.
+// "20", or "18-20" if ranks differ.
 std::string iteration_count(const PhaseLine& line) {
     const std::string least = number_text(line.least_count);
     const std::string most = number_text(line.most_count);
@@ -162,7 +162,7 @@ std::vector<Column> columns_of(bool with_mpi) {
     return columns;
 }
 
-// In those columns.
+// In the columns of the list.
 void add_figures(const Profile& profile, const PhaseLine& phase, bool with_mpi, bool utf8,
                  Line* line) {
     const Totals& totals = phase.totals;

@@ -1,4 +1,5 @@
-// See site_query.h. The queries are those of the paper, section 6.4.1.
+// Implements `dwell report --site`; see site_query.h. The queries are those of the paper, section
+// 6.4.1.
 #include "report/text/site_query.h"
 
 #include <fmt/format.h>
@@ -16,14 +17,14 @@
 namespace dwell {
 namespace {
 
-// Sites that a person sees as one.
+// Sites with equal keys look the same to a person.
 using Identity = std::tuple<SiteKind, std::string, std::string, int>;
 
 Identity identity_of(const ProfileNode& node) {
     return {node.kind, node.name, node.file, node.line};
 }
 
-// What is asked for.
+// The site in the user's query.
 class Wanted {
   public:
     explicit Wanted(const std::string& text) : text_(text) {
@@ -41,7 +42,7 @@ class Wanted {
         if (line_ != 0) {
             return node.line == line_ && (node.file == file_ || node.file.ends_with("/" + file_));
         }
-        if (node.kind == SiteKind::kCall) return false;  // the procedure is meant
+        if (node.kind == SiteKind::kCall) return false;  // the query means the procedure
         return is_name(node.name) || (node.kind == SiteKind::kProgram && is_name("program"));
     }
     bool is_name(const std::string& name) const {
@@ -57,13 +58,13 @@ class Wanted {
     int line_ = 0;
 };
 
-// With what is estimated of entries without time.
+// Includes estimates for entries without time.
 uint64_t weight_ns(const Totals& totals) { return totals.time_ns + totals.estimated_ns; }
 
-// Of OpenMP, in the node and all that lies in it.
+// OpenMP waiting in the node and below it.
 uint64_t waits_ns(const Totals& totals) { return totals.omp_wait_ns + totals.omp_idle_ns; }
 
-// In the node itself; computation_ns holds it.
+// OpenMP waiting in the node itself, which is part of computation_ns.
 uint64_t own_wait_ns(const Profile& profile, const ProfileNode& node) {
     uint64_t inside_ns = 0;
     for (const uint32_t part : node.children) inside_ns += waits_ns(profile.nodes[part].totals);
@@ -71,15 +72,16 @@ uint64_t own_wait_ns(const Profile& profile, const ProfileNode& node) {
     return std::min(all_ns - std::min(inside_ns, all_ns), node.computation_ns);
 }
 
-// Sums over the nodes of one site, or of one place as seen from a site.
+// Sums over the nodes of one site, or of one neighbouring place of a site.
 struct Sum {
     uint32_t node = 0;         // one of them
     uint64_t own_ns = 0;       // computation
-    uint64_t own_wait_ns = 0;  // of OpenMP, beside that
+    uint64_t own_wait_ns = 0;  // of OpenMP, not included in own_ns
     Totals totals{};
     uint32_t labels = 0;
 
-    // The time of one that lies in another of the same site is in that one's.
+    // A node inside another node of the same site adds no time, because the outer node's time
+    // includes it.
     void add(const Profile& profile, uint32_t index, bool lies_in_another = false) {
         const ProfileNode& from = profile.nodes[index];
         if (totals.count == 0 && totals.time_ns == 0) {
@@ -204,8 +206,8 @@ class SiteReport {
         draw_list("inside", std::move(parts), sum.totals.time_ns);
     }
 
-    // What samples tell of a procedure that has no place in the tree: inlined, with nothing in it
-    // that is measured. False when there are none.
+    // Draws the samples of a procedure without a node: inlined, with nothing measured in it. False
+    // without samples.
     bool draw_sampled(const Wanted& wanted) {
         const Sampled sampled = sampled_in(wanted);
         if (sampled.samples == 0) return false;
@@ -231,10 +233,10 @@ class SiteReport {
         std::string place;
         uint64_t samples = 0;
         double ns = 0;
-        std::map<uint32_t, double> by_node;  // where that computation is booked
+        std::map<uint32_t, double> by_node;  // by the owner of that computation
     };
 
-    // Samples in lines of the procedure's own, and their share of the time that they were taken in.
+    // Samples in the procedure's own lines, and their share of the time of their intervals.
     Sampled sampled_in(const Wanted& wanted) const {
         Sampled found;
         for (const ProfileInterval& interval : profile_.intervals) {
@@ -281,8 +283,8 @@ class SiteReport {
         return place.empty() || index == 0 ? name : name + "  " + place;
     }
 
-    // `calls_ns`: of the call statements right inside; `communication_ns` and
-    // `setup_ns`: of all below.
+    // `calls_ns`: of the call statements directly inside; `communication_ns` and `setup_ns`: of all
+    // descendants.
     void draw_facts(const ProfileNode& node, const Sum& sum, uint64_t calls_ns,
                     uint64_t communication_ns, uint64_t setup_ns) {
         const Totals& totals = sum.totals;
@@ -336,7 +338,7 @@ class SiteReport {
         canvas_->items(facts, 2);
     }
 
-    // The statements, or loops and procedures, right around the nodes.
+    // The statements, or loops and procedures, directly around the nodes.
     std::vector<std::pair<std::string, Sum>> surroundings(const std::vector<uint32_t>& nodes) {
         std::map<std::string, Sum> by_text;
         for (const uint32_t index : nodes) {
@@ -388,7 +390,7 @@ class SiteReport {
             const bool is_inside = parent != kNoNode && is_one(parent);
             if (!is_inside && !is_one(row.node)) continue;
             Sum& sum = threads[{row.rank, row.thread}];
-            if (is_inside) sum.totals.omp_wait_ns += waits_ns(row.totals);  // not their own
+            if (is_inside) sum.totals.omp_wait_ns += waits_ns(row.totals);  // of children
             if (!is_one(row.node)) continue;
             sum.totals.time_ns += row.totals.time_ns;
             sum.totals.count += row.totals.count;

@@ -1,5 +1,5 @@
-// `dwell report --site`: everything that a profile says of one procedure, loop, block or statement,
-// over all call paths: its time and count, by the statements that lead to it, and what lies in it.
+// `dwell report --site`: the whole information of a profile on one procedure, loop, block or
+// statement, over all call paths: time and count, the statements that lead to it, and its contents.
 #ifndef DWELL_REPORT_TEXT_SITE_QUERY_H_
 #define DWELL_REPORT_TEXT_SITE_QUERY_H_
 
@@ -10,8 +10,8 @@
 
 namespace dwell {
 
-// `site`: a name (of a C++ procedure also without scopes, arguments and parameters), or FILE:LINE
-// with as much of the file's path as is wanted. An error when nothing in the profile is meant.
+// `site`: a name (for a C++ procedure also without scopes, arguments and parameters), or FILE:LINE
+// with any number of the path's last elements. An error when nothing in the profile matches.
 tl::expected<std::string, std::string> write_site_report(const Profile& profile,
                                                          const std::string& site,
                                                          const TextOptions& options);

@@ -1,5 +1,5 @@
-// What probes measured, over all call paths: the costliest procedures, loops and blocks, the
-// markers, and what has no probes.
+// Draws measurements of probes over all call paths: procedures, loops and blocks by decreasing
+// time, the markers, and the sites without probes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dwell {
 namespace {
 
-constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is no line worth reading
+constexpr double kLeastShare = 0.0005;  // of all time; 0.0 % is not worth a line
 
 // "heat.c:88  solve" or "heat.c:90  loop  in solve", cut to `room`.
 void add_site(const Profile& profile, uint32_t index, int room, bool utf8, Line* line) {

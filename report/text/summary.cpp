@@ -1,4 +1,5 @@
-// The top of the report: who ran what where, how far to trust it, where the time went.
+// Draws the top of the report: program, ranks and hosts, the trust in the figures, and the division
+// of time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ std::string hosts_text(const Job& job) {
     return fmt::format("on {} hosts ({})", job.hosts.size(), names);
 }
 
-// Above the limit of control, though in a run too short for that to have let probes cost so much.
+// The cost is above the limit of probe control, in a run of less than a second.
 constexpr double kControlLimit = 0.01;  // the default of --probe-limit
 constexpr double kShortRun_ns = 1e9;
 bool is_above_limit(const Profile& profile, const Job& job) {
@@ -57,7 +58,7 @@ bool is_above_limit(const Profile& profile, const Job& job) {
 std::string clocks_text(const Profile& profile, const Job& job, bool utf8) {
     const auto real_ns = static_cast<double>(job.real_ns);
     const auto intrusion_ns = static_cast<double>(job.intrusion_ns);
-    // It is in the records from the first MPI call or the program's end on.
+    // The value is recorded only from the first MPI call or the program's end on.
     if (job.cut_short != 0 && job.intrusion_ns == 0) {
         return "intrusion not known, of " + time_text(real_ns, utf8) + " real time";
     }
@@ -102,7 +103,7 @@ void draw_trust(const Profile& profile, const Job& job, TextCanvas* canvas) {
 struct Part {
     const char* name;
     uint64_t ns;
-    uint64_t RankFigures::*member;  // null: not known for each rank
+    uint64_t RankFigures::*member;  // null: unknown for single ranks
     Style style;
     bool shown;
     bool in_shares = true;
@@ -133,7 +134,8 @@ void draw_part(const Profile& profile, const Part& part, const std::vector<RankF
     canvas->put(line);
 }
 
-// The time of a send is not divided into waiting and transfer; its shortest call tells which it is.
+// Time of a send is not divided into waiting and transfer; the shortest call shows which of them it
+// is.
 std::string long_send_text(const ProfileNode& node, const Totals& totals, bool utf8) {
     if (node.call >= kMpiCallCount || kMpiCalls[node.call].call_class != CallClass::kSend)
         return "";
@@ -182,7 +184,7 @@ void draw_costliest_line(const Profile& profile, const CommLine& line, TextCanva
     canvas->paragraph(text + ".", 2, Style::kHot);
 }
 
-// A run that is short against what it takes to start MPI tells little about the program.
+// A run that is short compared with the start of MPI says little about the program.
 void draw_setup(const Profile& profile, TextCanvas* canvas) {
     const MpiTimes times = mpi_times(profile);
     const auto setup_ns = static_cast<double>(times.setup_ns);
@@ -232,8 +234,8 @@ void draw_uneven_computation(const Profile& profile, const std::vector<RankFigur
     canvas->paragraph(text, 2, Style::kWarm);
 }
 
-// The program's name is seen before anything else of a command that is too long: its path goes
-// first, then the middle of what is left.
+// In a command that is too long the program's name has priority: its path is cut first, then the
+// middle of the rest.
 std::string command_text(const std::string& command, int room, bool utf8) {
     const size_t path_end = std::min(command.find(' '), command.size());
     const std::string path = command.substr(0, path_end);

@@ -1,4 +1,4 @@
-// Puts the parts of the text report together.
+// Writes the text report by drawing its parts in order (views.h).
 #include "report/text/text_report.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The text report: what a person reads first (DESIGN 6). Functions of a profile and of nothing
-// else.
+// The text report and the verdict: what a person reads first (DESIGN 6). Functions of a profile
+// alone.
 #ifndef DWELL_REPORT_TEXT_TEXT_REPORT_H_
 #define DWELL_REPORT_TEXT_TEXT_REPORT_H_
 
@@ -16,21 +16,22 @@ constexpr int kLeastWidth = kLeastColumns;
 constexpr int kMostWidth = kMostColumns;
 
 struct TextOptions {
-    int width = kDefaultWidth;  // less than kLeastWidth counts as that
+    int width = kDefaultWidth;  // smaller values count as kLeastWidth
     bool color = false;         // terminal colours; only for terminals
     bool utf8 = true;           // otherwise nothing but ASCII
     bool per_rank = false;      // adds a table of all ranks
-    bool left_out = false;      // names what was given no probes
-    double threshold = 0.005;   // part of the time outside set-up below which tree lines are folded
-    int lines = 12;             // length of the lists of costliest lines
+    bool left_out = false;      // lists the sites without probes
+    double threshold = 0.005;   // part of the time outside set-up below which tree lines are
+                                // collapsed
+    int lines = 12;             // length of the lists
 };
 
 // The whole report. No line is wider than options.width.
 std::string write_text_report(const Profile& profile, const TextOptions& options);
 
-// What rank 0 says at the end of a run: what part of the time was lost, the main cause, and what to
-// type next. At most kVerdictLines lines. `directory` holds the profile (empty: there is none); a
-// line is wider than options.width only where that directory is, which is there to be copied.
+// The text of rank 0 at the end of a run: the lost part of the time, the main cause, and what to
+// type next. At most kVerdictLines lines. `directory` contains the profile (empty: there is none).
+// Only the line with the directory may exceed options.width, so that the directory can be copied.
 constexpr int kVerdictWidth = 80;
 constexpr int kVerdictLines = 10;
 std::string write_verdict(const Profile& profile, const TextOptions& options,

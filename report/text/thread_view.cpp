@@ -1,4 +1,4 @@
-// The threads of the ranks: what they did, and their names.
+// Draws the threads of the ranks: names and times.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ ThreadSums sums_of(const Profile& profile) {
     return threads;
 }
 
-// A column of times; those without any are left out.
+// A column of times; columns without any time are left out.
 struct Figure {
     const char* head;
     int width;
@@ -82,7 +82,7 @@ void draw_threads(const Profile& profile, TextCanvas* canvas) {
     size_t shown = 0;
     for (auto& [who, sum] : threads) {
         if (++shown > kNamedThreads) break;
-        sum.own_ns -= std::min(sum.own_ns, sum.wait_ns + sum.idle_ns);  // no work
+        sum.own_ns -= std::min(sum.own_ns, sum.wait_ns + sum.idle_ns);  // not work
         Line line;
         line.add(pad_left(fmt::format("{}", who.first), 6), Style::kName);
         line.add(pad_left(fmt::format("{}", who.second), 8), Style::kName);

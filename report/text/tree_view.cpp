@@ -1,6 +1,6 @@
-// The hierarchical tree: program, procedures with the statement that calls them, communication
-// statements. Figures stand left, so that the tree has the rest of the line; the time of a line is
-// the sum of those one level below it.
+// Draws the call tree: program, procedures with the calling statements, communication statements.
+// Figures are at the left, so that the tree has the rest of the line; the time of a line is the sum
+// of the lines one level below it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +12,11 @@
 namespace dwell {
 namespace {
 
-// Every procedure computes: shown apart only from so many times the threshold on.
+// Every procedure has some computation: it gets a line only above this multiple of the threshold.
 constexpr double kComputationWeight = 2;
 
-// A procedure that computes no more than this part of its time may share a line with its only call.
+// A procedure whose own computation is at most this part of its time may share a line with its only
+// call.
 constexpr double kOnTheWay = 0.05;
 
 struct Entry {
@@ -24,14 +25,14 @@ struct Entry {
     Style style = Style::kPlain;
     uint64_t time_ns = 0;
     uint64_t setup_ns = 0;   // of time_ns
-    uint64_t weight_ns = 0;  // with what is estimated of entries without time
+    uint64_t weight_ns = 0;  // including estimates for entries without time
     std::optional<uint64_t> count;
     uint64_t bytes = 0;
     std::optional<Peak> worst;
-    bool is_sum = false;  // of folded lines
+    bool is_sum = false;  // sum of collapsed lines
     bool is_on_the_way = false;
     bool communicates = false;
-    std::string remark;  // stands last, where there is room
+    std::string remark;  // at the end of the line, if there is room
     const SampledPlaces* sampled = nullptr;
     bool may_join = false;  // a procedure that may share a line with its only child
     std::vector<Entry> parts;
@@ -78,7 +79,7 @@ class TreeBuilder {
         return name;
     }
 
-    // Between what probes measured an estimate must say so.
+    // Among measured lines an estimate must be marked.
     bool is_marked(const ProfileNode& node) const {
         const uint32_t labels = kLabelEstimated | kLabelReduced | kLabelCounted;
         const bool counts = node.kind == SiteKind::kCall ? node.children.size() != 1 : true;
@@ -96,7 +97,7 @@ class TreeBuilder {
         if (node.kind == SiteKind::kProgram) {
             entry.name = printable(base_name(node.name), utf8_);
         } else if (node.kind != SiteKind::kProcedure) {
-            // A procedure's own first line would be taken for the line of the call.
+            // A procedure's own first line would look like the line of the call.
             entry.place = place_in_procedure(profile_, index, utf8_);
         } else if (node.parent != kNoNode && profile_.nodes[node.parent].kind != SiteKind::kCall) {
             entry.place = printable(base_name(node.file), utf8_);
@@ -121,14 +122,14 @@ class TreeBuilder {
         return estimated.empty() ? "inlined" : "inlined, " + estimated;
     }
 
-    // The node itself, or the one procedure that its statement calls.
+    // The node itself, or the only procedure that its statement calls.
     const ProfileNode& entered(uint32_t index) const {
         const ProfileNode& node = profile_.nodes[index];
         const bool statement = node.kind == SiteKind::kCall && node.children.size() == 1;
         return statement ? profile_.nodes[node.children[0]] : node;
     }
 
-    // Counted without time, as the user asked: that the time is 0 says nothing of it.
+    // Counted without time on the user's request, so a time of 0 means nothing.
     bool holds_counted(uint32_t index) const {
         return (entered(index).labels & kLabelCounted) != 0;
     }
@@ -137,7 +138,7 @@ class TreeBuilder {
         return profile_.nodes[index].totals.time_ns + entered(index).totals.estimated_ns;
     }
 
-    // Of the computation of a node: what its parts took without being timed.
+    // For a node's computation: estimated time of its untimed parts.
     std::string untimed_text(const ProfileNode& node) const {
         uint64_t untimed_ns = 0;
         for (const uint32_t child : node.children) {
@@ -163,14 +164,14 @@ class TreeBuilder {
             folded.push_back(child);
             rest.time_ns += totals.time_ns;
             rest.setup_ns += setup_ns_[child];
-            // Those of files are in no sum: a procedure's are what it communicated.
+            // Bytes of files are in no sum: a procedure's bytes are those of communication.
             if (!is_io(profile_.nodes[child])) {
                 rest.bytes += totals.bytes_sent + totals.bytes_received;
             }
         }
         if (entry->parts.empty()) return;
         if (folded.size() == 1 && node.computation_ns == 0) {
-            entry->parts.push_back(build(folded[0]));  // takes no more room than a sum of one
+            entry->parts.push_back(build(folded[0]));  // needs no more room than a sum of one
             return;
         }
         const bool shows_computation =
@@ -205,7 +206,7 @@ class TreeBuilder {
         entry->parts.push_back(std::move(rest));
     }
 
-    // main > run > step in one line, where next to nothing happens on the way.
+    // main > run > step in one line, if hardly any time is spent on the way.
     void join_only_part(Entry* entry) const {
         if (!entry->may_join || entry->parts.empty() || !entry->parts[0].may_join) return;
         uint64_t on_the_way_ns = 0;
@@ -258,7 +259,7 @@ constexpr int kCountWidth = 7;
 constexpr int kBytesWidth = 9;
 constexpr int kRatioWidth = 5;
 constexpr int kRankWidth = 5;
-constexpr size_t kSampledLines = 3;  // of computation, in its line of the tree
+constexpr size_t kSampledLines = 3;  // in the line of computation
 
 class TreeDrawer {
   public:
@@ -268,7 +269,7 @@ class TreeDrawer {
           judged_ns_(judged_time(profile)),
           rank_width_(rank_width(profile)) {}
 
-    // Wide enough for its head and for the number of the last rank.
+    // Wide enough for the heading and the last rank's number.
     static int rank_width(const Profile& profile) {
         if (profile.ranks.size() < 2) return 0;
         const int digits = display_width(fmt::format("{}", profile.ranks.back().rank));
@@ -289,7 +290,7 @@ class TreeDrawer {
         }
     }
 
-    // Whether some entries were too deep for all of their trunks.
+    // Whether some entries were too deep for all trunks.
     bool numbers_depths() const { return numbers_depths_; }
 
   private:
@@ -321,7 +322,8 @@ class TreeDrawer {
         line->add("  ");
     }
 
-    // The trunks left of an entry; beyond a third of the room, how deep it is and the last of them.
+    // The trunks left of an entry; if they need more than a third of the room, the depth and the
+    // last trunks.
     std::string shown_prefix(const std::string& prefix, int room) {
         if (display_width(prefix) <= room / 3) return prefix;
         const Glyphs& signs = canvas_->signs();
@@ -333,7 +335,7 @@ class TreeDrawer {
         return depth + end.substr(signs.ellipsis.size());
     }
 
-    // What samples tell of computation: as much as fits.
+    // Sampled places of computation, as many as fit.
     std::string computation_name(const Entry& entry, int room) const {
         if (entry.sampled == nullptr || entry.sampled->samples < kTellingSamples) {
             return entry.name;
@@ -343,7 +345,7 @@ class TreeDrawer {
         for (const std::string& start :
              {computation + ", sampled: ", std::string("computation: ")}) {
             const int rest = room - display_width(start);
-            // The long start only where two lines fit behind it.
+            // The long start is used only if two lines fit after it.
             if (start.size() > entry.name.size() && rest < 36) continue;
             const std::string where =
                 places_text(*entry.sampled, kSampledLines, rest, canvas_->utf8());
@@ -374,7 +376,7 @@ class TreeDrawer {
         if (!remark.empty()) line->add("  " + remark, Style::kDim);
     }
 
-    // As many of its parts as fit, whole: half of a number is a wrong number.
+    // As many whole parts as fit: half of a number is a wrong number.
     static std::string fitting_remark(std::string remark, int room) {
         while (display_width(remark) > room && remark.find(", ") != std::string::npos) {
             remark.resize(remark.rfind(", "));
@@ -395,7 +397,7 @@ class TreeDrawer {
     bool numbers_depths_ = false;
 };
 
-// What the times of procedures are: docs/attribution.md.
+// How times of procedures were obtained: docs/attribution.md.
 std::string origin_of_times(const Profile& profile) {
     const bool probed = has_source_probes(profile);
     const bool with_omp = has_openmp(profile);

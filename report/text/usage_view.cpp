@@ -1,4 +1,4 @@
-// What the operating system says of the ranks: processor time, memory, page faults, context
+// Draws the operating system's figures of the ranks: processor time, memory, page faults, context
 // switches, bytes.
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 namespace dwell {
 namespace {
 
-// More than its processor time.
+// Whether more than the processor time is known.
 bool is_known(const ProfileRank& rank) {
     return rank.usage_ns != 0 && rank.usage.peak_memory_bytes != 0;
 }
@@ -18,12 +18,12 @@ bool any_known(const Profile& profile) {
     return std::any_of(profile.ranks.begin(), profile.ranks.end(), is_known);
 }
 
-// One figure over the ranks that tell it.
+// One figure over the ranks that have it.
 struct Spread {
     uint64_t ranks = 0;
     uint64_t sum = 0;
     uint64_t most = 0;
-    uint32_t rank = 0;  // which has most
+    uint32_t rank = 0;  // the rank with most
     double mean() const {
         return ranks == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(ranks);
     }

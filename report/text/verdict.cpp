@@ -1,5 +1,5 @@
-// The end of a run in at most ten lines (DESIGN 6): what part of the time was lost and to what, the
-// one cause that matters, load balance, how far to trust it, and what to type next.
+// Writes the end of a run in at most ten lines (DESIGN 6): the lost part of the time and its kinds,
+// the main cause, load balance, the trust in the figures, and what to type next.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,16 +16,17 @@
 namespace dwell {
 namespace {
 
-constexpr double kNotableLoss = 0.05;  // of the time: worth a word
-constexpr double kLeastShare = 0.005;  // of the time: worth a place in the line of shares
+constexpr double kNotableLoss = 0.05;  // of the time: from here on a loss is named
+constexpr double kLeastShare = 0.005;  // of the time: from here on a part is shown in the line of
+                                       // shares
 constexpr size_t kRanksNamed = 3;
 constexpr int kSentenceLines = 2;
 constexpr int kLongestProgram = 24;
 constexpr int kRoomForSecond = 32;  // of kRooms
 constexpr int kRoomForTime = 13;
-// Columns of names, ever shorter. What fits in the least is never cut.
+// Columns of names, in decreasing order. Text that fits with the least is never cut.
 constexpr int kRooms[] = {kAllOfIt, 60, 44, 32, 24, 18, 12};
-constexpr int kLegibleRoom = 24;  // with less, a sentence rather takes one line more
+constexpr int kLegibleRoom = 24;  // with less room, a sentence rather takes one more line
 
 int line_count(const TextCanvas& like, const std::string& text, int indent) {
     TextCanvas trial(like.width(), like.utf8(), false);
@@ -34,8 +35,8 @@ int line_count(const TextCanvas& like, const std::string& text, int indent) {
     return static_cast<int>(std::count(lines.begin(), lines.end(), '\n'));
 }
 
-// A sentence in at most so many lines, or where its names would be illegible in at most `most`:
-// names in it give way first, then its end.
+// A sentence in at most so many lines, or in `most` if its names would be illegible: names are
+// shortened first, then its end.
 void put_sentence(const std::function<std::string(int room)>& sentence, int lines, int most,
                   Style style, TextCanvas* canvas) {
     constexpr int kIndent = 2;
@@ -66,8 +67,7 @@ std::string program_name(const Profile& profile, int room, bool utf8) {
     return name.empty() ? "the program" : cut_middle(printable(name, utf8), room, utf8);
 }
 
-// "ranks 0, 2 and 5 did not finish MPI_Finalize"; empty where all ranks came to their
-// end.
+// "ranks 0, 2 and 5 did not finish MPI_Finalize"; empty when all ranks ended normally.
 std::string end_text(const Profile& profile, const Job& job) {
     if (job.cut_short != 0) return "it did not reach its end";
     if (job.unfinished == 0) return "";
@@ -93,8 +93,8 @@ std::string end_text(const Profile& profile, const Job& job) {
 
 struct LossWords {
     const char* name;
-    const char* to_what;  // behind "loses 20 % of its time"
-    const char* is_what;  // behind "another 10 % of the time"
+    const char* to_what;  // after "loses 20 % of its time"
+    const char* is_what;  // after "another 10 % of the time"
 };
 LossWords words_of(LossKind kind) {
     switch (kind) {
@@ -130,7 +130,7 @@ struct Judgement {
     std::string share(uint64_t ns) const { return share_text(static_cast<double>(ns), whole_ns); }
 };
 
-// Where there is little room the second loss goes first, then the time.
+// With little room the second loss is dropped first, then the time.
 std::string verdict_text(const Profile& profile, const Job& job, const Judgement& judgement,
                          int room, bool utf8) {
     std::string text = "dwell verdict: " + program_name(profile, room, utf8);
@@ -153,7 +153,7 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
         }
         if (!end.empty()) return text + share + " of the time until then was computation.";
         if (is_serial(profile) && !has_openmp(profile)) {
-            // That of all its threads, of which dwell may not know.
+            // Of all threads of the process, including those that dwell does not know.
             const ProcessorUse use = processor_use(profile);
             if (use.real_ns != 0) {
                 return text + fmt::format(" takes {} of processor time in {}.",
@@ -205,7 +205,7 @@ std::string balance_text(const Profile& profile, const std::vector<RankFigures>&
                                computes ? "" : " with I/O or sleep", time_text(mean_ns, utf8));
 }
 
-// What does not fit in a line is left out, smallest first.
+// Shares that do not fit in the line are dropped, smallest first.
 std::string shares_text(const Profile& profile, const Job& job, const Judgement& judgement,
                         const TextCanvas& canvas) {
     std::string text = profile.ranks.size() > 1 ? "Time per rank" : "Time";
@@ -236,15 +236,15 @@ std::string setup_text(const Profile& profile, const Judgement& judgement, bool 
            ".";
 }
 
-// Whether it is the largest part of the run.
+// Whether set-up is the largest part of the run.
 bool is_mostly_setup(const Profile& profile, const Judgement& judgement) {
     const uint64_t most_ns = judgement.losses.empty() ? 0 : judgement.losses[0].ns;
     return mpi_times(profile).setup_ns > std::max(most_ns, computed_ns(profile));
 }
 
-// Two things at most; where they do not fit, the one.
+// At most two reservations; if two do not fit, one.
 std::string trust_text(const Profile& profile, const Job& job, bool both) {
-    Job but_for_ends = job;  // which the verdict itself says
+    Job but_for_ends = job;  // the verdict already names the ends of ranks
     but_for_ends.unfinished = but_for_ends.cut_short = 0;
     const std::vector<std::string> limits = reservations(profile, but_for_ends);
     const bool estimated = mpi_times(profile).estimated_ns != 0;
@@ -292,7 +292,7 @@ std::string draw_verdict(const Profile& profile, const TextOptions& options,
     put_sentence(
         [&](int room) { return lost ? cause(0, room) : computation_text(profile, room, utf8); },
         kSentenceLines, cause_lines, lost ? Style::kWarm : Style::kPlain, &canvas);
-    // What other programs take is no fault of this one.
+    // Time taken by other programs is not this program's fault.
     const bool of_others = lost && judgement.losses[0].kind == LossKind::kQueued &&
                            holders_of_processors(profile).who != Holder::kRanks;
     const bool second = of_others && judgement.is_notable(1);
@@ -308,8 +308,8 @@ std::string draw_verdict(const Profile& profile, const TextOptions& options,
             },
             besides_lines, besides_lines, Style::kWarm, &canvas);
     }
-    // Of what does not fit beside a second cause the balance is worth least: who has no processor
-    // computes less. Set-up has a place there only where it is the largest part of the run.
+    // If there is no room beside a second cause, the balance is dropped first: a rank without a
+    // processor computes less. Set-up is shown there only if it is the largest part of the run.
     if (!second || (!mostly_setup && more.empty())) {
         put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, 1,
                      Style::kPlain, &canvas);
@@ -325,7 +325,7 @@ std::string draw_verdict(const Profile& profile, const TextOptions& options,
     if (directory.empty()) return canvas.take();
     if (more.empty()) return canvas.take() + "Next: dwell report " + directory + "\n";
     const char* const why = more == "--io on" ? "names the files, if any" : "names the procedure";
-    // A path is never cut: it is there to be copied.
+    // The path is never cut, so that it can be copied.
     return canvas.take() + fmt::format("Next: dwell run {} ... ({}).\nReport: dwell report {}\n",
                                        more, why, directory);
 }

@@ -1,4 +1,5 @@
-// Who waited for whom: under each communication line, and the computations that made others wait.
+// Draws who waited for whom: partners under each communication line, and the root causes of
+// waiting.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,16 +12,16 @@
 namespace dwell {
 namespace {
 
-constexpr size_t kPartners = 4;            // of a line, beside the rest
+constexpr size_t kPartners = 4;            // of a line, before the sum of the rest
 constexpr double kNotablePartner = 0.2;    // of a line's waiting
-constexpr double kNotableSync = 0.01;      // of all time: worth a sentence
-constexpr double kLeastCause = 0.001;      // of the waiting: worth a line
+constexpr double kNotableSync = 0.01;      // of all time: from here on a sentence
+constexpr double kLeastCause = 0.001;      // of the waiting: from here on a line
 constexpr double kNotableUnknown = 0.1;    // of the known waiting, without a known cause
-constexpr double kAlmostAll = 0.95;        // of a line's waiting: for one rank
+constexpr double kAlmostAll = 0.95;        // part of a line's waiting that is for one rank
 constexpr double kNotableEstimate = 0.01;  // of a line's waiting
 
-// " in work", " in or after work" or " in work, loop a.c:9", behind who it was; empty when nothing
-// is known of it.
+// " in work", " in or after work" or " in work, loop a.c:9", after the rank; empty when nothing is
+// known.
 std::string owner_text_of(const Profile& profile, const Computation& doing, int room, bool utf8) {
     if (doing.io_node != kNoNode) {
         const std::string procedure = procedure_of(profile, doing.io_node, utf8);
@@ -33,12 +34,12 @@ std::string owner_text_of(const Profile& profile, const Computation& doing, int 
     return in + owner_text(profile, owner, room - display_width(in), utf8);
 }
 
-// "mostly in sum a.c:12", "mostly at a.c:12" in the procedure itself, "mostly at a.c:12 in exp";
+// "mostly in sum a.c:12"; "mostly at a.c:12" for the procedure itself; "mostly at a.c:12 in exp";
 // often empty.
 std::string sampled_text(const Profile& profile, const Computation& doing, bool utf8) {
     std::string text;
     const std::string name = short_name(doing.sampled, utf8);
-    // The code of a region is named by the procedure that the region is in.
+    // The code of a region has the name of the enclosing procedure.
     const bool is_said =
         doing.interval != kNoNode &&
         name == procedure_name(profile, profile.intervals[doing.interval].booked_on, utf8);
@@ -76,7 +77,7 @@ std::string called_text(const Profile& profile, const Computation& doing, bool u
     return place.empty() ? "" : "called at " + place;
 }
 
-// Who, and in what; where that is not known between which calls. For a sentence.
+// The rank and its procedure, or if that is unknown the surrounding calls. For a sentence.
 std::string short_doing_text(const Profile& profile, const std::string& who,
                              const Computation& doing, bool utf8) {
     const std::string owner = owner_text_of(profile, doing, kAllOfIt, utf8);
@@ -85,7 +86,7 @@ std::string short_doing_text(const Profile& profile, const std::string& who,
     return who + owner + (sampled.empty() ? "" : " (" + sampled + ")");
 }
 
-// Who, and all that is known of what that rank was doing.
+// The rank, and everything known of its activity.
 std::string doing_text(const Profile& profile, const std::string& who, const Computation& doing,
                        bool utf8) {
     std::string text = short_doing_text(profile, who, doing, utf8);
@@ -105,7 +106,7 @@ std::string kinds_text(const CommLine& line, uint16_t call) {
     return text;
 }
 
-// Behind the figures of `line` who did what, in one line or two.
+// Draws rank and activity after the figures of `line`, in one or two lines.
 void draw_doing(const Profile& profile, Line* line, const std::string& who,
                 const Computation& doing, const std::string& more, TextCanvas* canvas) {
     const bool utf8 = canvas->utf8();
@@ -119,7 +120,7 @@ void draw_doing(const Profile& profile, Line* line, const std::string& who,
     const int room = canvas->width() - indent - display_width(who + more);
     constexpr int kLeastIndent = kNumberWidth + 4;
     std::vector<std::string> rest;
-    // A name is not cut where a line of its own holds all of it.
+    // A name is not cut if it fits in a line of its own.
     if (display_width(owner) > room) {
         rest.push_back(owner_text_of(profile, doing, canvas->width() - kLeastIndent, utf8));
         rest.back().erase(0, 1);  // " in"
@@ -131,7 +132,7 @@ void draw_doing(const Profile& profile, Line* line, const std::string& who,
         rest.push_back(sampled);
     }
     rest.push_back(way_text(profile, doing, kAllOfIt, utf8));
-    // In one line, or where that is too narrow in one each.
+    // In one line, or in one line each if that is too narrow.
     std::string all = fmt::format("{}", fmt::join(rest, ", "));
     if (kLeastIndent + display_width(all) <= canvas->width()) {
         const bool fits = indent + display_width(all) <= canvas->width();
@@ -147,7 +148,7 @@ void draw_doing(const Profile& profile, Line* line, const std::string& who,
 }
 
 // "rank 0 writes ck.dat in checkpoint (ck.c:33 write): 800 ms", "rank 1 does I/O or sleeps, on a
-// processor 8 % of the time"; "" where it computed.
+// processor 8 % of the time"; "" for computation.
 std::string stall_text(const Profile& profile, const CauseLine& cause, bool utf8) {
     const std::string io = io_stall_text(profile, cause.stall, kAllOfIt, utf8);
     if (!io.empty()) return rank_text(cause.peer) + " " + io;
@@ -213,7 +214,7 @@ std::string wait_headline(const Profile& profile, const CommLine& line, bool utf
         const bool polls = is_poll(profile.nodes[line.node].call);
         return text + (polls ? " (estimated: polls that found nothing)" : "");
     }
-    // What is estimated is of no kind, and for nobody that is known.
+    // Estimated waiting has no kind and no known partner.
     if (!is_notably_estimated(line.totals)) {
         text += " (" + kinds[0].name + ")";
     } else {
@@ -231,7 +232,7 @@ std::string wait_headline(const Profile& profile, const CommLine& line, bool utf
     text += time_ns >= kAlmostAll * all_ns
                 ? ", almost all "
                 : ", with " + time_text(time_ns / rank_count(profile), utf8) + " ";
-    // That rank was late only because it had been made to wait itself.
+    // That rank was late only because it had waited itself.
     if (2 * first.passed_on_ns > first.time_ns) {
         text += "passed on by " + rank_text(first.peer);
         const std::optional<CauseLine> root = main_passed_on(profile);

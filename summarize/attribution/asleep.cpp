@@ -1,4 +1,4 @@
-// See asleep.h.
+// Estimates the samples of sleeping ranks; see asleep.h.
 #include "summarize/attribution/asleep.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void add_between_calls(const Merged& merged, const WaitPaths& paths, const Profi
     }
 }
 
-// By interval.
+// The number of samples of each interval.
 std::vector<uint64_t> sample_counts(const Merged& merged) {
     std::vector<uint64_t> counts(merged.nodes.size(), 0);
     std::vector<uint32_t> in(merged.nodes.size(), 0);
@@ -48,8 +48,8 @@ std::vector<uint64_t> sample_counts(const Merged& merged) {
     return counts;
 }
 
-// A program without MPI that is sampled from outside: the whole run is one interval, and its
-// samples stand for all of its processor time.
+// For a program without MPI that is sampled from outside: the whole run is one interval, and its
+// samples cover all of its processor time.
 void add_without_mpi(const Merged& merged, const Profile& profile, std::vector<RankSample>* all) {
     std::map<uint32_t, uint64_t> on_ns;  // by rank
     for (const ProfileRank& rank : profile.ranks) {

@@ -1,5 +1,6 @@
-// Who sleeps, or is in the kernel, is not sampled. That time counts as if it had been, at what
-// lived through the interval: what was computed before or after does not tell where the thread was.
+// A thread that sleeps or runs in the kernel is not sampled. That time counts as samples of the
+// node that was active through the whole interval, because samples before and after the sleep do
+// not show where the thread was.
 #ifndef DWELL_SUMMARIZE_ATTRIBUTION_ASLEEP_H_
 #define DWELL_SUMMARIZE_ATTRIBUTION_ASLEEP_H_
 
@@ -12,7 +13,7 @@
 
 namespace dwell {
 
-// The samples that ranks did not get. The profile has its ranks.
+// The samples that ranks missed. The ranks of `profile` must be filled.
 std::vector<RankSample> asleep_samples(const Merged& merged, const WaitPaths& paths,
                                        const Profile& profile);
 

@@ -1,4 +1,5 @@
-// Call paths as people know them (DESIGN 3): see call_paths.h.
+// Turns chains of addresses and probed sites into call paths as people know them (DESIGN 3); see
+// call_paths.h.
 #include "summarize/attribution/call_paths.h"
 
 #include <algorithm>
@@ -35,8 +36,8 @@ const char* text_at(const Merged& merged, uint32_t offset) {
     return offset < merged.text.size() ? merged.text.data() + offset : "";
 }
 
-// The C library's headers put functions that check sizes in the place of those that the source
-// names: the statement is where those are called.
+// Headers of the C library replace functions of the source by functions that check sizes: the
+// statement is the call of the replaced function.
 bool is_checked_form(const SourceFrame& frame, uint16_t call) {
     std::string_view name = frame.function;
     if (name.ends_with("_unlocked")) name.remove_suffix(9);
@@ -156,7 +157,7 @@ void CallPaths::add_frames(uint32_t index, std::vector<Frame>* frames) {
     const uint32_t module = known ? node.module : kNoNode;
     uint32_t labels = (node.flags & kNodeFolded) != 0 ? uint32_t{kLabelFolded} : 0;
     if (known && lines_->is_uncertain(module)) labels |= kLabelLineUnknown;
-    // What a function of the system is made of is nobody's here.
+    // The inner structure of a system function is hidden.
     size_t shown = is_system(node.module) ? 1 : address.frames.size();
     const bool io = node.kind == static_cast<uint8_t>(SiteKind::kIo);
     if (io && shown > 1 && is_checked_form(address.frames.back(), node.call)) --shown;
@@ -177,7 +178,7 @@ bool CallPaths::is_glue(uint32_t module) const {
            is_of(module, ModuleKind::kDwell);
 }
 
-// Debug information of it is worth having.
+// Whether the debug information of the module is of interest.
 bool CallPaths::is_users(uint32_t module) const {
     return module < module_kinds_.size() && !is_vdso(lines_->path(module)) &&
            module_kinds_[module] != ModuleKind::kLibc &&
@@ -209,7 +210,7 @@ bool CallPaths::has_main(const MergedNode& node) {
 }
 
 void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
-    // What has been measured is never left out.
+    // Measured nodes are never left out.
     const auto is_frame = [this](const Frame& frame) {
         return frame.site == nullptr && !is_openmp(merged_.nodes[frame.node].kind);
     };
@@ -218,7 +219,7 @@ void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
                (frame.source->symbol == "main" && !frame.source->inlined);
     });
     if (first != frames->end()) {
-        // gfortran's main only calls the Fortran main program, or has it inlined.
+        // gfortran's main only calls the Fortran main program, or inlines it.
         const auto below = std::next(first);
         if (!first->source->main_program && below != frames->end() && below->source->main_program &&
             first->site == nullptr) {
@@ -227,8 +228,8 @@ void CallPaths::drop_frames_above_main(std::vector<Frame>* frames) const {
         frames->erase(std::remove_if(frames->begin(), first, is_frame), first);
         return;
     }
-    // A stripped program: its start code is known by __libc_start_main, which every C library
-    // exports, and the first function outside the library that it calls is main.
+    // A stripped program: its start code is identified by __libc_start_main, which every C library
+    // exports; main is the first function outside the library that it calls.
     first = frames->begin();
     const auto search_end = first + std::min<std::ptrdiff_t>(4, std::ssize(*frames));
     const auto start = std::find_if(first, search_end, [this](const Frame& frame) {
@@ -290,8 +291,8 @@ uint32_t CallPaths::number_statement(const Frame& frame) {
     return known->second = number_statement(std::move(statement));
 }
 
-// Without debug information the static table may know the statement: the only one in the innermost
-// probed loop or procedure that calls what was called. kNoNode when it does not.
+// Without debug information the static table may identify the statement: the only one in the
+// innermost probed loop or procedure with this callee. kNoNode when there is none or more than one.
 uint32_t CallPaths::number_static_statement(const Frame& frame, const Frame* next, uint32_t target,
                                             const Position& at) {
     if (frame.source->line != 0 || at.innermost == nullptr) return kNoNode;
@@ -325,20 +326,20 @@ uint32_t CallPaths::number_region(Region region, uint32_t column) {
     return entry->second;
 }
 
-// Compilers put the code of a construct into a function of a function: the innermost of them.
+// Compilers put a construct's code into a nested function: returns the innermost one.
 const CallPaths::Frame* CallPaths::behind_outlined(const Frame* first, const Frame* end) {
     while (first + 1 != end && is_outlined(*first[1].source)) ++first;
     return first;
 }
 
-// A region whose address lies in its own code: libgomp's.
+// A libgomp region: its address lies in its own code.
 bool CallPaths::is_outlined_region(const Frame& frame) const {
     return frame.site == nullptr && is_openmp(merged_.nodes[frame.node].kind) &&
            is_outlined(*frame.source);
 }
 
-// The code of a construct belongs to the procedure that holds it: so a region is shown in that, and
-// everything else directly in the region.
+// The code of a construct belongs to the enclosing procedure: a region is shown inside that
+// procedure, and everything else directly inside the region.
 void CallPaths::pass_openmp(const Frame* first, const Frame* end, Position* at,
                             std::vector<Step>* steps) {
     const MergedNode& node = merged_.nodes[first->node];
@@ -350,7 +351,7 @@ void CallPaths::pass_openmp(const Frame* first, const Frame* end, Position* at,
     const bool has_place = innermost.address != nullptr;
     const Frame* const outermost = entered ? behind_outlined(first, end) : first;
     const bool called = !entered && is_outlined(*first->source);  // the procedure is known
-    // Of a region that is forked in place of a return no more is known than of what is around it.
+    // Nothing is known of a region that is forked by a tail call, except for what encloses it.
     const bool known = called || (at->construct != nullptr && has_place &&
                                   is_same_place(*at->construct, *innermost.source));
     for (const Frame* frame = outermost; !known && forks && has_place && frame != end; ++frame) {
@@ -388,8 +389,8 @@ void CallPaths::pass_openmp(const Frame* first, const Frame* end, Position* at,
     at->construct = has_place ? innermost.source : nullptr;
 }
 
-// By the linker's name; where the debug information gives another one (constructors, copies made
-// for constant arguments), by the place. A frame of which nothing is known is believed to be.
+// Compares linker names; where the debug information has another name (constructors, copies for
+// constant arguments), compares places. A frame without information is accepted.
 bool CallPaths::is_same_procedure(const ProbeSite& site, const SourceFrame& frame) const {
     const std::string_view symbol = without_clone(frame.symbol);
     if (symbol.empty() || symbol == without_clone(site.source.symbol)) return true;
@@ -397,8 +398,8 @@ bool CallPaths::is_same_procedure(const ProbeSite& site, const SourceFrame& fram
            base_name(frame.function_file) == base_name(site.file);
 }
 
-// A loop stands in the procedure whose lines hold its own: that may have been put into the probed
-// one around it. Loops that hold it stand in the same one or further out.
+// A loop belongs to the procedure whose lines contain the loop's lines; that procedure may be
+// inlined into the probed one. Loops around it belong to the same procedure or an outer one.
 void CallPaths::enter_inlined(const Frame& loop, Position* at, std::vector<Step>* steps) {
     if (at->procedure == nullptr || at->procedure->table == nullptr) return;
     if (loop.site->table == nullptr || loop.module == kNoNode) return;
@@ -448,7 +449,7 @@ void CallPaths::enter_site(const Frame& frame, Position* at, std::vector<Step>* 
     at->innermost = frame.site;
 }
 
-// The frame of the procedure that the innermost loop was entered in, which is entered, too.
+// Enters the procedure that contains the innermost loop, and returns its frame.
 const CallPaths::Frame* CallPaths::frame_around_loop(const Frame* first, const Frame* end,
                                                      const Position& at) const {
     if (at.inlined != nullptr && at.inlined->size() < static_cast<size_t>(end - first)) {
@@ -463,17 +464,16 @@ const CallPaths::Frame* CallPaths::frame_around_loop(const Frame* first, const F
     return holder != end ? holder : first;
 }
 
-// The frames of one return address: a procedure and those that were put into it. Of a probed
-// procedure the first one is entered already; so are those that a loop was found in.
+// The frames of one return address: a procedure and the procedures inlined into it. The first frame
+// of a probed procedure is entered already, as are frames found for a loop.
 void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* next,
                             uint32_t target, Position* at, std::vector<Step>* steps) {
-    // What is left here of a procedure that was split calls the rest of it: it is called as a
-    // whole.
+    // The remaining part of a split procedure calls the other part: together they are one call.
     const bool split = next != nullptr && next->site != nullptr && end[-1].source->inlined &&
                        next->site->source.symbol.find(".part.") != std::string::npos &&
                        is_same_procedure(*next->site, *end[-1].source);
     if (split && end - first > 1) --end;
-    // Of a statement that code of OpenMP's ends with no more may be known than of the construct.
+    // A statement that ends outlined code of OpenMP may be known only as far as its construct is.
     const bool in_place = at->construct != nullptr && next == nullptr &&
                           is_same_place(*at->construct, *end[-1].source);
     const bool entered =
@@ -494,7 +494,9 @@ void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* n
             steps->push_back(step);
         }
         const bool is_last = frame + 1 == end;
-        if (is_last && next != nullptr && is_outlined_region(*next)) break;  // it calls the runtime
+        if (is_last && next != nullptr && is_outlined_region(*next))
+            break;  // this frame calls the
+                    // OpenMP runtime
         step.kind = is_last && next == nullptr ? kind_of(target) : SiteKind::kCall;
         step.inlined = false;
         step.number = kNoNode;
@@ -508,8 +510,8 @@ void CallPaths::pass_frames(const Frame* first, const Frame* end, const Frame* n
 std::vector<Step> CallPaths::path_to(uint32_t node) {
     const std::vector<uint32_t> chain = chain_to(node);
     std::vector<Frame> frames;
-    // Where main is known by name, the C library's start code above it need not be looked up: its
-    // debug information, where installed, takes a tenth of a second.
+    // Where main is known by name, the C library's start code above it is not looked up: its debug
+    // information, where installed, takes a tenth of a second.
     const auto main = std::find_if(chain.rbegin(), chain.rend(),
                                    [this](uint32_t at) { return has_main(merged_.nodes[at]); });
     for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
@@ -541,7 +543,7 @@ std::vector<Step> CallPaths::path_to(uint32_t node) {
         pass_frames(&frames[i], frames.data() + end, next, node, &at, &steps);
         i = end;
     }
-    // A procedure whose statement is not known.
+    // A procedure with an unknown statement.
     const SiteKind kind = kind_of(node);
     const bool is_statement = kind == SiteKind::kCommunication || kind == SiteKind::kIo;
     if (is_statement && !steps.empty() && steps.back().kind != kind) {

@@ -1,6 +1,6 @@
-// From the chain of addresses and probed sites that leads to a node to procedures, loops and
-// statements as a person knows them: inlined calls unfolded, frames above main and inside MPI left
-// out.
+// Turns the chain of addresses and probed sites that leads to a node into procedures, loops and
+// statements of the source: inlined calls become calls, and frames above main and inside MPI are
+// left out.
 #ifndef DWELL_SUMMARIZE_ATTRIBUTION_CALL_PATHS_H_
 #define DWELL_SUMMARIZE_ATTRIBUTION_CALL_PATHS_H_
 
@@ -19,7 +19,8 @@
 
 namespace dwell {
 
-// Procedures and statements are numbered, equal ones alike, so that paths compare as numbers.
+// Procedures and statements are numbered, equal ones with equal numbers, so that paths can be
+// compared by number.
 struct Procedure {
     std::string name;
     std::string file;
@@ -45,20 +46,20 @@ struct Region {
     uint16_t call = 0;  // OmpConstruct
 };
 
-// One element of a path: a procedure, or a region, that is entered, or a statement
-// of the one before it that is executed. A procedure may follow another one directly: then the
-// statement is not known.
+// One element of a path: a procedure or region that is entered, or a statement executed in the step
+// before. Two procedures in sequence mean that the calling statement is unknown.
 struct Step {
     SiteKind kind = SiteKind::kProcedure;  // statements: call or communication
     uint32_t number = 0;                   // of the procedure, statement or region
-    // Of the merged node that this step comes from; the program has 0. For a procedure without
-    // probes: of the node of its statement.
+    // Depth of the merged node of this step; the program has 0. A procedure without probes has the
+    // depth of its statement's node.
     uint32_t depth = 0;
-    bool inlined = false;  // the procedure was put into the one of the step before
+    bool inlined = false;  // the procedure is inlined into the step before
     bool probed = false;
 };
 
-// The code of a region or task of OpenMP, which compilers put elsewhere.
+// Whether the frame is code of an OpenMP region or task that the compiler moved to a function of
+// its own.
 bool is_outlined(const SourceFrame& frame);
 
 // How much of a sample's call path is known.
@@ -69,8 +70,8 @@ class CallPaths {
     // `merged` must live as long as this object.
     CallPaths(const Merged& merged, LineResolver* lines);
 
-    // Steps to a communication node, or one made by a probe, or to a sample whose path is known,
-    // outermost first. Empty when nothing of the path is the user's.
+    // Steps to a communication node, to a node made by a probe, or to a sample with a known path,
+    // outermost first. Empty when no part of the path is user code.
     std::vector<Step> path_to(uint32_t node);
 
     SampledCallers callers_of(uint32_t sample) const;
@@ -80,12 +81,12 @@ class CallPaths {
     // The line that a sample node stands for.
     SampledLine sampled_line(uint32_t node);
 
-    // No computation: dwell's own code, sampled on the way into a call or out of it, and the OpenMP
-    // runtime's in a region, where waiting is measured.
+    // Whether a sample is no computation: dwell's own code at the edge of a call, or the OpenMP
+    // runtime inside a region, where waiting is measured.
     bool is_apart(uint32_t sample);
 
-    // Whose code a sample node lies in: the procedure that was entered by a call, then those that
-    // were put into it. Empty when the sample lies in no known module.
+    // The procedure called last at the sample, then the procedures inlined at that place. Empty
+    // when the sample is in no known module.
     std::vector<uint32_t> sampled_procedures(uint32_t node);
 
     uint32_t depth(uint32_t node) const { return depths_[node]; }
@@ -93,26 +94,28 @@ class CallPaths {
     const Statement& statement(uint32_t number) const { return statements_[number]; }
     const Region& region(uint32_t number) const { return regions_[number]; }
 
-    // Modules that hold a frame of some path: those whose missing debug information matters.
+    // Modules with a frame of some path: only their missing debug information is reported.
     const std::set<uint32_t>& modules_used() const { return modules_used_; }
 
   private:
     struct Frame {
         const SourceFrame* source;
-        const ResolvedAddress* address;  // null: made by a probe
+        const ResolvedAddress* address;  // null: node made by a probe
         uint32_t module;
         uint32_t node;  // of the merged tree
         uint32_t labels;
-        bool is_entry;  // entered from the C library's start code: main, whatever its symbol says
+        bool is_entry;          // called by the C library's start code: main, whatever its symbol
         const ProbeSite* site;  // null: a frame of the stack
     };
-    // Where a path stands while its steps are made.
+    // The current position while the steps of a path are made.
     struct Position {
-        const ProbeSite* procedure = nullptr;  // probed, and nothing was called from it since
-        const ProbeSite* innermost = nullptr;  // it, or the innermost probed loop in it
-        const std::vector<SourceFrame>* inlined = nullptr;  // entered since, around `innermost`
-        bool outlined = false;  // in a construct of OpenMP, whose code compilers put elsewhere
-        const SourceFrame* construct = nullptr;  // and where that stands, if it is known
+        const ProbeSite* procedure = nullptr;  // the probed procedure, while nothing was called
+                                               // from it
+        const ProbeSite* innermost = nullptr;  // this procedure, or the innermost probed loop in it
+        const std::vector<SourceFrame>* inlined = nullptr;  // inlined calls entered since, around
+                                                            // `innermost`
+        bool outlined = false;  // inside an OpenMP construct, whose code is a separate function
+        const SourceFrame* construct = nullptr;  // the place of that construct, if known
     };
 
     uint32_t above(uint32_t node) const;
@@ -151,12 +154,12 @@ class CallPaths {
     const Merged& merged_;
     LineResolver* lines_;
     std::vector<uint32_t> depths_;
-    std::map<uint32_t, std::vector<uint32_t>> regions_below_;  // of OpenMP, by merged parent
+    std::map<uint32_t, std::vector<uint32_t>> regions_below_;  // OpenMP regions, by merged parent
     std::map<std::array<uint64_t, 3>, uint32_t> calls_;        // merged parent, module, offset
     std::vector<ModuleKind> module_kinds_;
     std::vector<bool> system_;  // by module: see kLabelSystem
     std::map<uint64_t, ResolvedAddress> foreign_;
-    std::map<uint64_t, ResolvedAddress> python_;  // by the place of their texts
+    std::map<uint64_t, ResolvedAddress> python_;  // by offset of their texts
     ResolvedAddress folded_;
     std::set<uint32_t> modules_used_;
     ProbeSites probe_sites_;

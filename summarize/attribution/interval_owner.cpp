@@ -1,4 +1,4 @@
-// See interval_owner.h.
+// Finds the owners of intervals; see interval_owner.h.
 #include "summarize/attribution/interval_owner.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kNoStep = SIZE_MAX;
 constexpr size_t kNoFrame = SIZE_MAX;
 
-// Are both in the same copy of what was put into a procedure, `depth` calls deep?
+// Whether both places are in the same copy of an inlined procedure, `depth` inlined calls deep.
 bool is_same_part(const std::vector<SourceFrame>& a, const std::vector<SourceFrame>& b,
                   size_t depth) {
     if (a.size() <= depth || b.size() <= depth) return false;
@@ -66,7 +66,7 @@ ControlFlow* IntervalOwners::flow_of(uint32_t module) {
     return known->second;
 }
 
-// Most calls are on the paths of many intervals.
+// Cached: most calls are on the paths of many intervals.
 const Ways& IntervalOwners::ways_in(const Places& places) {
     const auto [known, is_new] =
         ways_.try_emplace({places.module, places.between.left, places.between.reached});
@@ -74,11 +74,12 @@ const Ways& IntervalOwners::ways_in(const Places& places) {
     return known->second;
 }
 
-// The step of the path to `to` whose container both paths are in; kNoStep: not even the first.
+// The step on the path to `to` whose container both paths share; kNoStep when they share not even
+// the first.
 size_t IntervalOwners::last_shared_step(uint32_t from, uint32_t to, uint32_t meet) const {
     const Steps& reached = tree_.steps_to(to);
     const uint32_t meet_depth = meet < merged_.nodes.size() ? paths_->depth(meet) : 0;
-    // A probe tells when it was entered.
+    // The probe shows when it was entered.
     const bool in_first =
         !reached.empty() && (!reached[0].probed || reached[0].own_depth <= meet_depth);
     if (tree_.leaf_of(from) == kNoNode) return in_first ? 0 : kNoStep;
@@ -97,8 +98,8 @@ size_t IntervalOwners::last_shared_step(uint32_t from, uint32_t to, uint32_t mee
     return shared;
 }
 
-// The deepest step in whose code the sample lies; kNoStep: it is in none of them, or in a procedure
-// that one of them called.
+// The deepest step whose code contains the sample; kNoStep: none does, or the sample is in a
+// procedure that one of them called.
 size_t IntervalOwners::step_of_sample(const SampledCode& sample, const Steps& steps) {
     if (sample.procedures.empty()) return kNoStep;
     size_t step = steps.size();
@@ -126,7 +127,7 @@ const MergedNode* IntervalOwners::frame_at(uint32_t merged_node, uint32_t depth)
     return call && known && !is_probe_kind(node.kind) ? &node : nullptr;
 }
 
-// The step of the procedure that holds a loop or block.
+// The step of the procedure that contains a loop or block.
 size_t IntervalOwners::procedure_of(const Steps& steps, size_t step) const {
     while (step > 0) {
         const SiteKind kind = profile_.nodes[steps[step].container].kind;
@@ -143,8 +144,8 @@ std::string IntervalOwners::symbol_of(uint32_t merged_node,
     return procedure ? paths_->probe_sites()->site_of(node).source.symbol : std::string();
 }
 
-// The call by which a path goes on from a procedure. That of a probed procedure has no address of
-// its own: any of those that call it.
+// The call by which a path continues from a procedure. The call of a probed procedure has no
+// address of its own: all calls of that procedure are candidates.
 bool IntervalOwners::find_side(uint32_t merged_node, const Steps& steps, size_t step,
                                uint32_t* module, std::vector<uint64_t>* calls) {
     size_t last = step;  // the innermost loop or block of the procedure
@@ -155,7 +156,7 @@ bool IntervalOwners::find_side(uint32_t merged_node, const Steps& steps, size_t 
         return flow_of(frame->module) != nullptr;
     }
     if (last + 1 >= steps.size()) return false;
-    // It may have been put into this procedure.
+    // The callee may be inlined into this procedure.
     const std::string& name = profile_.nodes[steps[procedure_of(steps, step)].container].name;
     for (uint32_t depth = steps[last].depth + 1; depth <= paths_->depth(merged_node); ++depth) {
         const MergedNode* const frame = frame_at(merged_node, depth);
@@ -194,7 +195,7 @@ bool IntervalOwners::find_places(const Interval& interval, size_t step, Places* 
     return true;
 }
 
-// Procedures with probes that `procedure` calls, but on none of these ways.
+// Probed procedures that `procedure` calls, but not on these control-flow paths.
 std::vector<uint32_t> IntervalOwners::passed_by(uint32_t procedure, const Places& places,
                                                 const Ways& ways) {
     std::vector<uint32_t> nodes;
@@ -210,7 +211,7 @@ std::vector<uint32_t> IntervalOwners::passed_by(uint32_t procedure, const Places
     return nodes;
 }
 
-// Which of the frames at those places the step is.
+// The index of the step among the frames at those places.
 size_t IntervalOwners::frame_of(const Steps& steps, size_t step, const Places& places) const {
     const size_t holder = procedure_of(steps, step);
     const ProfileNode& node = profile_.nodes[steps[holder].container];
@@ -242,7 +243,7 @@ bool IntervalOwners::has_recursive_chain(uint32_t merged_node) {
     return false;
 }
 
-// Several activations on one path may be one node: recursion folds (DESIGN 3).
+// Several activations on one path may share a node, because recursion is folded (DESIGN 3).
 bool IntervalOwners::is_recursive(const Interval& interval) {
     const bool probed =
         std::any_of(interval.reached.begin(), interval.reached.end(), [this](const auto& step) {
@@ -268,7 +269,7 @@ bool IntervalOwners::may_come_back(const Interval& interval, size_t called) {
     return !paths_are_whole_;
 }
 
-// The activation of the machine code lived; which of the procedures that were put into it did?
+// The activation of the machine code lasted; decides which of its inlined procedures did.
 IntervalOwners::Lived IntervalOwners::lived_part(const Interval& interval, size_t step,
                                                  size_t first, const Places& places) {
     const Steps& steps = interval.reached;
@@ -288,8 +289,8 @@ IntervalOwners::Lived IntervalOwners::lived_part(const Interval& interval, size_
     return {step, true, step};
 }
 
-// From a call on, in a procedure or below it, to its call in place of a return, which leaves the
-// return address of who called it: it lived, or was called anew.
+// From a call in or below a procedure to the tail call that ends it. The tail call has the caller's
+// return address, so the procedure either lasted or was called again.
 bool IntervalOwners::ends_with_jump(const Interval& interval, size_t shared) const {
     const MergedNode* const a = frame_at(interval.from, interval.left[shared].depth);
     const MergedNode* const b = frame_at(interval.to, interval.reached[shared].depth);
@@ -345,11 +346,11 @@ IntervalOwner IntervalOwners::owner_of(uint32_t from, uint32_t to, uint32_t meet
         all += sample.samples;
         const size_t step = step_of_sample(sample, reached);
         if (step > shared) continue;
-        // Below the common part the path that was left may come back to the same procedure.
+        // Below the common part the path that was left may enter the same procedure again.
         if (has_start && step_of_sample(sample, tree_.steps_to(from)) != step) continue;
         in_step[step] += sample.samples;
     }
-    // Most of it in the own code of what the paths share: there the time went, be it in one
+    // Most of the computation was in the code that the paths share, no matter whether in one
     // activation or in two.
     for (size_t step = shared; step != kNoStep && (lived.step == kNoStep || step > lived.step);
          --step) {
@@ -357,14 +358,14 @@ IntervalOwner IntervalOwners::owner_of(uint32_t from, uint32_t to, uint32_t meet
     }
     if (lived.step == kNoStep) return {};
     const size_t within = lived.step;
-    size_t measured = within + 1;  // behind the innermost probe around the interval
+    size_t measured = within + 1;  // the step inside the innermost probe around the interval
     while (measured > 0 && !reached[measured - 1].probed) --measured;
     size_t owner = within;
-    size_t called = within;  // the step that holds the code of the innermost one
+    size_t called = within;  // the step with the code of the innermost step
     while (called > 0 && reached[called].inlined) --called;
     for (size_t step = measured == 0 ? 0 : measured - 1; step < within; ++step) {
-        // Compilers mix the instructions of a procedure with those of the one it was put into, so
-        // inside one function a few samples prove nothing.
+        // Compilers mix the instructions of a procedure with those of the procedure it is inlined
+        // into, so a few samples inside one function prove nothing.
         if (step >= called && in_step[step] <= in_step[within]) continue;
         if (in_step[step] > (owner == within ? 0 : in_step[owner])) owner = step;
     }

@@ -1,5 +1,5 @@
-// Whose the computation between two communication statements is (docs/attribution.md): the
-// innermost procedure whose activation lived through all of it.
+// Attributes the computation between two communication statements (docs/attribution.md): to the
+// innermost procedure whose activation lasted through all of it.
 #ifndef DWELL_SUMMARIZE_ATTRIBUTION_INTERVAL_OWNER_H_
 #define DWELL_SUMMARIZE_ATTRIBUTION_INTERVAL_OWNER_H_
 
@@ -21,26 +21,29 @@ struct SampledCode {
 };
 
 struct IntervalOwner {
-    uint32_t node = 0;                // of the profile
-    bool or_after = false;            // it may have returned meanwhile, and been entered again
-    std::vector<uint32_t> passed_by;  // nodes of the profile right below it that did not run
-    uint32_t outermost = 0;  // node of the profile that certainly lived through the interval
+    uint32_t node = 0;                // node of the profile
+    bool or_after = false;            // the owner may have returned and been called again meanwhile
+    std::vector<uint32_t> passed_by;  // nodes of the profile directly below the owner that did not
+                                      // run
+    uint32_t outermost = 0;  // the innermost node of the profile that certainly lasted through the
+                             // interval
 };
 
 class IntervalOwners {
   public:
-    // When all nodes of the tree were added. All must live as long as this object.
+    // Construct when the tree is complete. All arguments must live as long as this object.
     IntervalOwners(const Merged& merged, CallPaths* paths, LineResolver* lines,
                    const ProfileTree& tree, const Profile& profile);
 
-    // Of the computation between two communication nodes. `meet`: the deepest merged node of both
-    // paths; two calls on one line are one statement in the tree, but two activations. Without
-    // `from` (start of the thread) the outermost procedure; the program when there is none.
+    // The owner of the computation between two communication nodes. `meet`: the deepest merged node
+    // of both paths (two calls on one line are one statement in the tree, but two activations).
+    // Without `from` (start of the thread): the outermost procedure, or the program when there is
+    // none.
     //
-    // What the paths share may have returned and been entered again. Its machine code tells whether
-    // that can be. So do samples: one in the code of a procedure further out proves that all below
-    // had returned. Where a probe measures the time around the interval no procedure outside of it
-    // is the owner.
+    // A shared procedure may have returned and been called again in between. Its machine code shows
+    // whether this is possible, and samples can prove it: a sample in the code of an outer
+    // procedure means that all inner ones had returned. Where a probe measures the time around the
+    // interval, no procedure outside of that probe is the owner.
     IntervalOwner owner_of(uint32_t from, uint32_t to, uint32_t meet,
                            const std::vector<SampledCode>& samples);
 
@@ -56,12 +59,12 @@ class IntervalOwners {
     struct Places {
         uint32_t module = kNoNode;
         Between between;
-        const std::vector<SourceFrame>* frames = nullptr;  // at the first of them
+        const std::vector<SourceFrame>* frames = nullptr;  // inlined frames at the first place
     };
     struct Lived {
-        size_t step;  // the innermost that may have lived; kNoStep: none on the path
+        size_t step;  // the innermost that may have lasted; kNoStep: none on the path
         bool certain;
-        size_t outermost;  // that certainly did; kNoStep: none on the path
+        size_t outermost;  // the innermost that certainly lasted; kNoStep: none on the path
         std::vector<uint32_t> passed_by = {};
     };
 
@@ -97,7 +100,7 @@ class IntervalOwners {
     std::map<std::tuple<uint32_t, std::vector<uint64_t>, std::vector<uint64_t>>, Ways> ways_;
     struct ProbedProcedure {
         uint32_t node;    // of the profile
-        uint32_t around;  // the procedure that it is entered from
+        uint32_t around;  // the procedure that calls it
         uint32_t module;
         std::string symbol;
     };

@@ -1,4 +1,4 @@
-// See measured_owner.h.
+// Finds owners of intervals from measured times; see measured_owner.h.
 #include "summarize/attribution/measured_owner.h"
 
 #include <algorithm>
@@ -10,17 +10,17 @@
 namespace dwell {
 namespace {
 
-// By probes, or a region of OpenMP.
+// Whether a probe or an OpenMP region measured the node.
 bool is_measured(const ProfileNode& node) {
     if (is_openmp(node)) return is_omp_region(node.call);
     const bool own = (node.labels & kLabelSystem) == 0;
     return is_probed(node) && own && node.kind != SiteKind::kMarker;
 }
 
-// Of differences between ranks the parts may be more than the whole.
+// For differences between ranks the parts may exceed the whole.
 uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-// Without what did not run.
+// Computation below a node without the nodes that did not run.
 class PossibleTimes {
   public:
     PossibleTimes(const std::vector<ProfileNode>& nodes, const PossibleNodes& possible,
@@ -39,7 +39,7 @@ class PossibleTimes {
 
   private:
     const std::vector<uint64_t>& computation_ns_;
-    std::unordered_map<uint32_t, uint64_t> passed_ns_;  // by what is around it
+    std::unordered_map<uint32_t, uint64_t> passed_ns_;  // by enclosing node
 };
 
 }  // namespace
@@ -50,7 +50,7 @@ bool computes(const ProfileNode& node) {
 }
 
 std::vector<uint64_t> computation_below(const Profile& profile, std::vector<uint64_t> of_node) {
-    // Children stand behind their parents.
+    // Children follow their parents.
     for (size_t i = of_node.size(); i-- > 1;) of_node[profile.nodes[i].parent] += of_node[i];
     return of_node;
 }
@@ -90,7 +90,7 @@ void name_measured_owners(const std::vector<PossibleNodes>& possible, Profile* p
         ProfileInterval& interval = profile->intervals[i];
         const uint32_t owner =
             measured_owner(*profile, possible[i], computation_ns, interval.time_ns);
-        // What is around the owner that the paths tell says nothing new.
+        // A node around the owner from call paths adds no information.
         if (owner == kNoNode ||
             (owner != interval.booked_on && is_around(nodes, owner, interval.booked_on))) {
             continue;

@@ -1,4 +1,5 @@
-// See profile_tree.h. A parent's index is always smaller than its children's.
+// Builds the tree of a profile; see profile_tree.h. A parent's index is always smaller than its
+// children's.
 #include "summarize/attribution/profile_tree.h"
 
 #include <algorithm>
@@ -107,7 +108,7 @@ uint32_t ProfileTree::add(uint32_t merged_node) {
     uint32_t node = 0;
     for (size_t i = 0; i < steps.size(); ++i) {
         const Step& step = steps[i];
-        if (step.kind == SiteKind::kSample) break;  // a line of the procedure around it
+        if (step.kind == SiteKind::kSample) break;  // a line of the enclosing procedure
         const bool is_statement =
             step.kind == SiteKind::kCommunication || step.kind == SiteKind::kIo;
         if (is_statement || step.kind == SiteKind::kCall) {
@@ -148,7 +149,7 @@ bool ProfileTree::is_part(uint32_t merged_node) const {
 
 Totals ProfileTree::figures_of(uint32_t merged_node, const Totals& totals) const {
     Totals figures = totals;
-    // What GCC split off a procedure, which jumps there: one entry of both by one call statement.
+    // The part that GCC split off a procedure, which jumps to it: one call enters both.
     if (is_part(merged_node) && has_whole(merged_node)) figures.count = figures.untimed = 0;
     return figures;
 }
@@ -157,7 +158,7 @@ bool ProfileTree::has_whole(uint32_t merged_node) const {
     return whole_.count({merged_.nodes[merged_node].parent, leaf_of(merged_node)}) != 0;
 }
 
-// Calls that return from the beginning are counted nowhere.
+// Calls that return before the split-off part are not counted anywhere.
 bool ProfileTree::is_partly_counted(uint32_t merged_node) const {
     return is_part(merged_node) && !has_whole(merged_node);
 }

@@ -1,6 +1,6 @@
 // The tree of a profile while it is built: procedures, loops, call statements and communication
-// statements, each once under its parent, and the place in it of every merged communication node
-// and of those that probes made.
+// statements, each once under its parent. Also maps every merged communication node, and every node
+// made by a probe, to its place in that tree.
 #ifndef DWELL_SUMMARIZE_ATTRIBUTION_PROFILE_TREE_H_
 #define DWELL_SUMMARIZE_ATTRIBUTION_PROFILE_TREE_H_
 
@@ -18,31 +18,31 @@ namespace dwell {
 
 class ProfileTree {
   public:
-    // Adds nodes to `profile`, whose node 0, the program, stands already.
+    // Adds nodes to `profile`, whose node 0, the program, must exist.
     ProfileTree(const Merged& merged, CallPaths* paths, Profile* profile)
         : merged_(merged), paths_(paths), profile_(profile), places_(merged.nodes.size()) {}
 
-    // Puts a merged communication or I/O node, or one made by a probe, into the tree; returns its
-    // node of the profile. Of a sample with its path: the procedure that it was taken in.
+    // Adds a merged communication or I/O node, or a node made by a probe; returns its node of the
+    // profile. For a sample with a path: the procedure in which it was taken.
     uint32_t add(uint32_t merged_node);
 
-    // The node of the profile that a merged node became; kNoNode for those that were not added.
+    // The node of the profile for a merged node; kNoNode if it was not added.
     uint32_t leaf_of(uint32_t merged_node) const;
 
-    // The figures of a merged node as the profile has them. When all were added.
+    // The figures of a merged node for the profile. Call when all nodes are added.
     Totals figures_of(uint32_t merged_node, const Totals& totals) const;
 
-    // Whether what stands there are some of the entries only: a part that GCC split off a
-    // procedure, where the beginning of that was put into the caller. When all were added.
+    // Whether only some entries are counted: for a part that GCC split off a procedure whose
+    // beginning is inlined into the caller. Call when all nodes are added.
     bool is_partly_counted(uint32_t merged_node) const;
 
-    // What is entered on the way to a communication node, outermost first.
-    struct PlacedStep {             // something that is entered
+    // The containers entered on the way to a communication node, outermost first.
+    struct PlacedStep {             // a container that is entered
         uint32_t container;         // node of the profile
-        uint32_t next = kNoNode;    // node of what is executed in it: a statement or a container
+        uint32_t next = kNoNode;    // node of the statement or container executed in it
         uint32_t number = kNoNode;  // of the procedure, in CallPaths
-        uint32_t own_depth = 0;     // of the merged node of the probe that measures it
-        uint32_t depth = 0;         // of the merged node that tells calls of `next` apart
+        uint32_t own_depth = 0;     // depth of the merged node of the probe that measures it
+        uint32_t depth = 0;         // depth of the merged node that distinguishes calls of `next`
         bool inlined = false;
         bool probed = false;
     };

@@ -1,4 +1,4 @@
-// See rank_intervals.h.
+// Divides intervals by rank; see rank_intervals.h.
 #include "summarize/attribution/rank_intervals.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct Part {
     uint64_t count = 0;
     uint64_t time_ns = 0;
     SampledShares shares;
-    uint32_t uncertain = kNoNode;  // may have returned meanwhile
+    uint32_t uncertain = kNoNode;  // the owner, if it may have returned meanwhile
 };
 using Key = std::pair<uint32_t, uint32_t>;  // rank, interval
 
@@ -33,11 +33,11 @@ class OwnersOnRanks {
     void add_causes(const WaitPaths& paths);
     void add_parts(const std::vector<RankSample>& samples);
     void add_computation();
-    // Once all is added.
+    // Call when everything is added.
     void add_counterparts();
 
     const std::map<Key, Part>& parts() const { return parts_; }
-    // kNoNode: nothing tells.
+    // kNoNode: unknown.
     uint32_t owner_of(const Key& key, const Part& part) const;
 
   private:
@@ -55,20 +55,20 @@ class OwnersOnRanks {
     const std::vector<uint32_t>& numbers_;
     const std::vector<PossibleNodes>& possible_;
     const Profile& profile_;
-    const uint64_t others_;  // ranks, for each
+    const uint64_t others_;  // number of other ranks, for each rank
     std::set<uint32_t> late_;
-    std::map<Key, uint64_t> waited_ns_;  // by all others
-    std::map<Key, Part> parts_;          // of late ranks
+    std::map<Key, uint64_t> waited_ns_;  // waiting of all other ranks
+    std::map<Key, Part> parts_;          // of ranks that others waited for
     std::vector<Part> of_all_;           // by interval
     std::vector<uint64_t> ranks_with_;   // by interval
-    // What other ranks computed in intervals that a late rank does not have: its counterpart in
-    // those of the late rank that not all have, which together have so many samples.
+    // Other ranks' computation in intervals that a late rank does not have. Its counterpart are the
+    // late rank's intervals that some ranks do not have, which together have as many samples.
     struct Counterparts {
         SampledShares shares;
         uint64_t own = 0;
     };
     std::map<uint32_t, Counterparts> counterparts_;  // by late rank
-    // What each node computed on a late rank, with all below, and beyond the mean of the others.
+    // By late rank: computation at and below each node, beyond the mean of the other ranks.
     std::map<uint32_t, std::vector<uint64_t>> computed_;
     std::map<uint32_t, std::vector<uint64_t>> beyond_;
 };
@@ -127,8 +127,8 @@ void OwnersOnRanks::add_counterparts() {
     }
 }
 
-// Ranks that do the same between other calls, as where one sends what the other receives, have
-// their samples in other intervals.
+// Ranks that do the same work between different calls (one sends what the other receives) have
+// their samples in different intervals.
 SampledShares OwnersOnRanks::with_counterparts(const Key& key, const Part& part) const {
     SampledShares all = of_all_[key.second].shares;
     const auto known = counterparts_.find(key.first);
@@ -234,7 +234,7 @@ void RankIntervals::divide(const Merged& merged, const WaitPaths& paths,
         }
         ProfileInterval& whole = intervals[number];
         ProfileInterval& own = intervals[entry->second];
-        const uint64_t count = std::min(whole.count, part.count);  // a damaged file may say more
+        const uint64_t count = std::min(whole.count, part.count);  // a damaged file may have more
         const uint64_t time_ns = std::min(whole.time_ns, part.time_ns);
         whole.count -= count;
         whole.time_ns -= time_ns;

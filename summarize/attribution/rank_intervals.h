@@ -1,7 +1,7 @@
-// Intervals of computation by rank. The ranks that made others wait may have computed something
-// else in an interval than most ranks did: what is theirs is an interval of its own then, named by
-// the procedure that made the rank late. That is the one with most of what the rank computed beyond
-// the mean of the others, where that explains the waiting; else the one that took most of it there.
+// Intervals of computation by rank. A rank that delayed others may have computed something else in
+// an interval than most ranks. Its part then becomes an interval of its own, named by the procedure
+// that made the rank late: the procedure with most of the rank's computation beyond the mean of the
+// others, where that explains the waiting; else the procedure with most of its time there.
 #ifndef DWELL_SUMMARIZE_ATTRIBUTION_RANK_INTERVALS_H_
 #define DWELL_SUMMARIZE_ATTRIBUTION_RANK_INTERVALS_H_
 
@@ -20,13 +20,13 @@ namespace dwell {
 
 class RankIntervals {
   public:
-    // `numbers`: of merged interval nodes, index into the profile's intervals. `possible`: by that
-    // index. The profile has its rows.
+    // `numbers`: index into the profile's intervals, by merged interval node. `possible`: by that
+    // index. The rows of `profile` must be filled.
     void divide(const Merged& merged, const WaitPaths& paths, const std::vector<uint32_t>& numbers,
                 const std::vector<PossibleNodes>& possible, const std::vector<RankSample>& samples,
                 Profile* profile);
 
-    // What stands for interval `number` on a rank.
+    // The interval that replaces interval `number` on a rank.
     uint32_t on_rank(uint32_t number, uint32_t rank) const {
         const auto own = own_.find({number, rank});
         return own != own_.end() ? own->second : number;

@@ -1,4 +1,4 @@
-// See rank_samples.h.
+// Assigns samples to ranks and threads; see rank_samples.h.
 #include "summarize/attribution/rank_samples.h"
 
 #include <tuple>

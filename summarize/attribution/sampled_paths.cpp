@@ -1,5 +1,5 @@
-// The part of CallPaths that is about samples: how the path of one goes on in that of the statement
-// that its interval ended with, and which regions of OpenMP it was taken in.
+// The part of CallPaths for samples: joins the path of a sample to that of the statement that ended
+// its interval, and finds the OpenMP regions in which it was taken.
 #include <algorithm>
 
 #include "runtime/contract/omp_constructs.h"
@@ -7,8 +7,8 @@
 
 namespace dwell {
 
-// A sampled path goes on in that of the statement that its interval ended with, from where the two
-// part (sample_records.cpp).
+// The path of a sample continues along the path of the statement that ended its interval, from
+// their last common node (sample_records.cpp).
 uint32_t CallPaths::above(uint32_t node) const {
     const uint32_t parent = merged_.nodes[node].parent;
     if (parent >= node) return 0;  // damaged
@@ -33,8 +33,8 @@ SampledCallers CallPaths::callers_of(uint32_t sample) const {
                               : SampledCallers::kAll;
 }
 
-// The region below `parent` that a sampled frame belongs to: the call that forked it, or that
-// call's runtime, or the code that the compiler put elsewhere.
+// The region below `parent` that contains a sampled frame. The frame is the call that forked the
+// region, the runtime behind that call, or the outlined code.
 uint32_t CallPaths::region_of(uint32_t parent, uint32_t sampled) {
     const auto found = regions_below_.find(parent);
     if (found == regions_below_.end()) return 0;
@@ -52,11 +52,11 @@ uint32_t CallPaths::region_of(uint32_t parent, uint32_t sampled) {
     return region != found->second.end() ? *region : 0;
 }
 
-// Outermost first. A sample in code of a region was taken while that was measured: its path leads
-// through the region's node, and not through the runtime that called the code.
+// Outermost first. A sample in the code of a region was taken while the region was measured: its
+// path leads through the region's node, not through the runtime that called the code.
 std::vector<uint32_t> CallPaths::enter_regions(const std::vector<uint32_t>& sampled) {
     std::vector<uint32_t> path;
-    size_t kept = 0;  // of `path`: without the runtime's frames behind
+    size_t kept = 0;  // length of `path` without the runtime's last frames
     uint32_t place = 0;
     for (const uint32_t at : sampled) {
         const MergedNode& node = merged_.nodes[at];
@@ -124,7 +124,7 @@ SampledLine CallPaths::sampled_line(uint32_t index) {
         const bool in_library = is_system(node.module);
         const SourceFrame* innermost =
             in_library ? &address.frames.front() : &address.frames.back();
-        // Where no call path tells the caller, the procedure that it was put into does.
+        // Without a call path the caller is the procedure that it is inlined into.
         const bool alone = callers_of(index) == SampledCallers::kNone;
         while (alone && !in_library && innermost != &address.frames.front() &&
                is_system_header(innermost->function_file)) {

@@ -1,3 +1,4 @@
+// Finds procedures by their share of samples; see sampled_shares.h.
 #include "summarize/attribution/sampled_shares.h"
 
 namespace dwell {
@@ -32,7 +33,7 @@ SampledShares SampledShares::scaled(uint64_t part, uint64_t whole) const {
 
 uint32_t SampledShares::hottest(const std::vector<ProfileNode>& nodes) const {
     const uint64_t all = count();
-    // A child has a larger number than its parent, and no two siblings have more than half.
+    // A child has a greater number than its parent, and of siblings at most one has more than half.
     uint32_t hottest = 0;
     uint32_t own = 0;
     for (const auto& [node, samples] : inclusive(nodes)) {
@@ -51,9 +52,9 @@ uint32_t SampledShares::hottest_beyond(const SampledShares& of_all, size_t other
                static_cast<double>(of_all_ranks - own) / static_cast<double>(others);
     };
     const double whole = beyond_mean(count(), of_all.count());
-    constexpr uint64_t kTelling = kTellingSamples / 2;  // what else is named then is no better
+    constexpr uint64_t kTelling = kTellingSamples / 2;  // a smaller sum allows no better choice
     if (whole < static_cast<double>(kTelling)) return kNoNode;
-    // Some may be less than the mean, so several siblings may have more than half.
+    // Some shares may be below the mean, so several siblings may have more than half.
     const std::map<uint32_t, uint64_t> own = inclusive(nodes);
     uint32_t found = kNoNode;
     for (uint32_t at = 0, next = 0; next != kNoNode; at = next) {

@@ -1,4 +1,4 @@
-// How the computation of an interval is divided among procedures: as its samples were.
+// Divides the computation of an interval among procedures in proportion to its samples.
 #ifndef DWELL_SUMMARIZE_ATTRIBUTION_SAMPLED_SHARES_H_
 #define DWELL_SUMMARIZE_ATTRIBUTION_SAMPLED_SHARES_H_
 
@@ -11,15 +11,15 @@
 
 namespace dwell {
 
-// Fewer samples than these are chance, not shares.
+// With fewer samples the shares are chance.
 constexpr uint64_t kTellingSamples = 10;
-constexpr uint64_t kMostSamples = uint64_t{1} << 40;  // of one node: a damaged file may say more
+constexpr uint64_t kMostSamples = uint64_t{1} << 40;  // of one node: a damaged file may have more
 
 class SampledShares {
   public:
     bool empty() const { return samples_.empty(); }
     void add(uint32_t node, uint64_t samples) {
-        if (samples == 0) return;  // as behind a reset
+        if (samples == 0) return;  // as after a reset
         uint64_t& all = samples_[node];
         all += std::min(samples, kMostSamples - all);
     }
@@ -48,25 +48,25 @@ class SampledShares {
         }
     }
 
-    // The innermost node that all samples were taken in or below, and `other`.
+    // The innermost node that contains all samples and `other`.
     uint32_t common(uint32_t other, const std::vector<ProfileNode>& nodes) const;
 
-    // Calls take(node, samples) for each.
+    // Calls take(node, samples) for each node.
     template <typename Take>
     void for_each(Take take) const {
         for (const auto& [node, samples] : samples_) take(node, samples);
     }
 
-    // Those at nodes where, or below which, `other` has some too.
+    // The samples at nodes where `other` has samples at or below the node.
     SampledShares within(const SampledShares& other, const std::vector<ProfileNode>& nodes) const;
-    // Times part / whole, rounded.
+    // All shares multiplied by part / whole, rounded.
     SampledShares scaled(uint64_t part, uint64_t whole) const;
 
-    // The innermost procedure in which, or below which, more than half of the samples were taken.
-    // One of the system, such as exp(), counts for the procedure that called it.
+    // The innermost procedure with more than half of the samples in or below it. A system
+    // procedure, such as exp(), counts for its caller.
     uint32_t hottest(const std::vector<ProfileNode>& nodes) const;
-    // The same of what these are more than the mean of the others, all but these in `of_all`.
-    // kNoNode: no procedure has more than half of that, or it is too little to tell.
+    // The same for the excess over the mean of the `others` other ranks (`of_all` minus these
+    // samples). kNoNode: no procedure has more than half of the excess, or it is too small.
     uint32_t hottest_beyond(const SampledShares& of_all, size_t others,
                             const std::vector<ProfileNode>& nodes) const;
 

@@ -1,4 +1,5 @@
-// See wait_paths.h. The other writer of these hashes is runtime/calltree/path_names.cpp.
+// Finds intervals by path hash; see wait_paths.h. runtime/calltree/path_names.cpp computes the same
+// hashes.
 #include "summarize/attribution/wait_paths.h"
 
 #include <cstring>
@@ -22,8 +23,8 @@ std::vector<uint64_t> hash_modules(const Merged& merged) {
     return hashes;
 }
 
-// Of every node but intervals and what lies under them. Parents stand before their children; one
-// that does not is damaged, and taken for the root.
+// The hash of every node except intervals and their descendants. Parents precede their children; a
+// node that does not is damaged and treated as the root.
 std::vector<uint64_t> hash_nodes(const Merged& merged) {
     const std::vector<uint64_t> modules = hash_modules(merged);
     std::vector<uint64_t> hashes(merged.nodes.size(), kRootPath);

@@ -1,4 +1,4 @@
-// What a partner was doing, from the hash by which ranks name it to each other
+// Finds the activity of a partner: from the path hash that ranks exchange
 // (runtime/contract/path_hash.h) to the interval of the merged records.
 #ifndef DWELL_SUMMARIZE_ATTRIBUTION_WAIT_PATHS_H_
 #define DWELL_SUMMARIZE_ATTRIBUTION_WAIT_PATHS_H_
@@ -14,8 +14,9 @@ class WaitPaths {
   public:
     explicit WaitPaths(const Merged& merged);
 
-    // The interval of that hash: a merged node, of several (one path from `from` to `to`, met at
-    // different places) the longest. kNoNode: there is none, or two paths have the same hash.
+    // The interval with that hash, a merged node. Of several (one path from `from` to `to` with
+    // different common nodes) the longest. kNoNode: no such interval, or two paths have the same
+    // hash.
     uint32_t interval_of(uint32_t path) const;
 
   private:

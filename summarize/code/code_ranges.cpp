@@ -1,5 +1,6 @@
-// See code_ranges.h. Encodings of pointers: DW_EH_PE_* of the Linux Standard Base; the table of
-// call sites: "LSDA" of the Itanium C++ ABI for exceptions, as GCC and LLVM write it.
+// Reads unwind tables; see code_ranges.h. Encodings of pointers: DW_EH_PE_* of the Linux Standard
+// Base; the table of call sites: "LSDA" of the Itanium C++ ABI for exceptions, as GCC and LLVM
+// write it.
 #include "summarize/code/code_ranges.h"
 
 #include <dwarf.h>
@@ -12,7 +13,7 @@ namespace {
 constexpr uint8_t kFormat = 0x0f;
 constexpr uint8_t kNoPointer = 0xff;
 
-// Reads what lies at an address of a module. After a read beyond the end nothing is good any more.
+// Reads bytes at an address of a module. After a read beyond the end the cursor stays invalid.
 class Cursor {
   public:
     Cursor(DebugFile* file, uint64_t address) : address_(address) {
@@ -100,7 +101,7 @@ class Cursor {
     const uint8_t* end_ = nullptr;
 };
 
-// What a CIE says about the FDEs that name it.
+// The encodings that a CIE defines for its FDEs.
 struct Encodings {
     bool good = false;
     bool augmented = false;
@@ -111,7 +112,7 @@ struct Encodings {
 Encodings read_cie(DebugFile* file, uint64_t address) {
     Encodings found;
     Cursor at(file, address);
-    at.skip(8);  // length and the number 0, which tells a CIE
+    at.skip(8);  // length, and the number 0 that marks a CIE
     const auto version = at.number<uint8_t>();
     std::string augmentation;
     for (char c = 0; (c = at.number<char>()) != 0;) augmentation += c;
@@ -176,7 +177,7 @@ bool read_landings(DebugFile* file, const CodeRange& range, std::vector<Landing>
         const uint64_t start = range.start + at.pointer(encoding);
         const uint64_t length = at.pointer(encoding);
         const uint64_t landing = at.pointer(encoding);
-        at.leb128(false);  // what it catches
+        at.leb128(false);  // its action
         if (landing != 0) landings->push_back({start, start + length, base + landing});
     }
     return at.good();

@@ -1,6 +1,6 @@
-// Where functions begin and end, and where exceptions land in them, from the unwind information
-// that stripped files keep too: .eh_frame (Linux Standard Base, "Exception Frames") and the tables
-// of call sites that it points to.
+// Finds where functions begin and end, and where exceptions land in them. The source is unwind
+// information, which stripped files keep too: .eh_frame (Linux Standard Base, "Exception Frames")
+// and its tables of call sites.
 #ifndef DWELL_SUMMARIZE_CODE_CODE_RANGES_H_
 #define DWELL_SUMMARIZE_CODE_CODE_RANGES_H_
 
@@ -16,20 +16,20 @@ namespace dwell {
 struct CodeRange {
     uint64_t start = 0;
     uint64_t end = 0;
-    uint64_t landings = 0;  // address of its table of call sites; 0: exceptions pass it by
+    uint64_t landings = 0;  // address of its table of call sites; 0: exceptions only pass through
 };
 
-// What is thrown by a call from `start` to `end` goes on at `landing`.
+// An exception thrown by a call from `start` to `end` continues at `landing`.
 struct Landing {
     uint64_t start = 0;
     uint64_t end = 0;
     uint64_t landing = 0;
 };
 
-// The range around `address`; of code without unwind information that of its symbol.
+// The range around `address`; for code without unwind information, the range of its symbol.
 std::optional<CodeRange> code_range(DebugFile* file, uint64_t address);
 
-// False when the table cannot be read.
+// Returns false when the table cannot be read.
 bool read_landings(DebugFile* file, const CodeRange& range, std::vector<Landing>* landings);
 
 }  // namespace dwell

@@ -1,6 +1,6 @@
-// See control_flow.h. Every way that the machine could take is in the graph, and more: calls that
-// do not return go on, and jumps through unknown tables go anywhere in the procedure. A real way is
-// thus never missed, and what has no way here has none.
+// Builds control-flow graphs of machine code; see control_flow.h. The graph contains every possible
+// path and some impossible ones: calls that do not return continue, and jumps through unknown
+// tables lead anywhere in the procedure. So a path that the graph lacks does not exist.
 #include "summarize/code/control_flow.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct ControlFlow::Code {
     std::vector<MachineInstruction> instructions;  // range by range
     std::unordered_map<uint64_t, uint32_t> at;     // instructions by address
     std::vector<Landing> landings;
-    std::unordered_map<uint32_t, std::vector<uint32_t>> tables;  // where indirect jumps lead
+    std::unordered_map<uint32_t, std::vector<uint32_t>> tables;  // targets of indirect jumps
     std::unordered_map<uint64_t, std::vector<uint64_t>> calls;   // by callee: return addresses
     uint64_t entry = 0;
     bool understood = true;
@@ -40,7 +40,8 @@ struct ControlFlow::Code {
             return range.start <= address && address < range.end;
         });
     }
-    // Those that calls with these return addresses go on with; false: one is not in this code.
+    // The instructions after the calls with these return addresses; false if one is not in this
+    // code.
     bool find_returns(const std::vector<uint64_t>& addresses, std::vector<uint32_t>* found) const {
         for (const uint64_t address : addresses) {
             const auto next = at.find(address);
@@ -54,9 +55,9 @@ struct ControlFlow::Code {
     }
 };
 
-// Follows all ways from some instructions on.
+// Follows all paths from some instructions on.
 struct ControlFlow::Search {
-    // `targets`: return addresses of calls at which a way ends. `blocks`: calls that none passes.
+    // `targets`: return addresses of calls that end a path. `blocks`: calls that no path passes.
     Search(const Code& code, std::unordered_set<uint64_t> targets,
            std::function<bool(uint32_t)> blocks,
            std::function<bool(const MachineInstruction&)> marks = nullptr)
@@ -65,10 +66,10 @@ struct ControlFlow::Search {
           blocks_(std::move(blocks)),
           marks_(std::move(marks)) {}
 
-    bool reached = false;         // a target, on a way without marks
-    bool reached_marked = false;  // on one with marks
+    bool reached = false;         // a target, on an unmarked path
+    bool reached_marked = false;  // a target, on a marked path
     bool left = false;            // the procedure
-    std::vector<uint64_t> calls;  // what is called
+    std::vector<uint64_t> calls;  // callees on the paths
     bool calls_unknown = false;
 
     void run(const std::vector<uint32_t>& starts) {
@@ -96,7 +97,7 @@ struct ControlFlow::Search {
             left = true;
         }
     }
-    // Behind the end of a range nothing goes on: what stands there does not return.
+    // A call at the end of a range does not return, so no path continues there.
     void add_next(uint32_t index, bool marked) {
         const auto next = code_.at.find(code_.instructions[index].end());
         if (next != code_.at.end()) add(next->second, marked);
@@ -173,7 +174,8 @@ ControlFlow::~ControlFlow() = default;
 
 namespace {
 
-// The name of a symbol that starts there, without what compilers append; empty when there is none.
+// The name of a symbol that starts there, without the suffix of the compiler; empty when there is
+// none.
 std::string_view name_at(DebugFile* file, uint64_t address) {
     const FunctionSymbol* const symbol = file->symbol_at(address);
     return symbol != nullptr && symbol->start == address ? symbol->name : std::string_view();
@@ -181,12 +183,12 @@ std::string_view name_at(DebugFile* file, uint64_t address) {
 
 bool is_cold_name(std::string_view name) { return name.find(".cold") != std::string_view::npos; }
 
-// A jump to the beginning of other code is a call in place of a return, except into what the
-// compiler moved away as it is seldom run.
+// A jump to the beginning of other code is a tail call, except into the cold part that the compiler
+// moved away.
 bool is_part(DebugFile* file, const CodeRange& range, uint64_t target) {
     if (range.start != target) return true;
     const std::string_view name = name_at(file, target);
-    // Without a symbol it may be either: both ways are possible.
+    // Without a symbol both are possible.
     return name.empty() || is_cold_name(name);
 }
 
@@ -202,7 +204,7 @@ std::unique_ptr<ControlFlow::Code> ControlFlow::read_code(uint64_t address) {
     };
     code->understood = add_range(address);
     if (!code->understood) return code;
-    // The part that was moved away does not tell where the procedure begins.
+    // The cold part does not show where the procedure begins.
     const std::string_view name = name_at(file_, code->ranges[0].start);
     code->entry = code->ranges[0].start;
     if (is_cold_name(name)) {
@@ -254,7 +256,7 @@ ControlFlow::Code* ControlFlow::code_around(uint64_t address) {
     return code;
 }
 
-// Does this call never come back without communication?
+// Whether no path from this call returns without communication.
 bool ControlFlow::ends_at(const Code& code, uint32_t call) {
     const MachineInstruction& instruction = code.instructions[call];
     if (instruction.kind == MachineInstruction::Kind::kCallOut) {
@@ -264,7 +266,7 @@ bool ControlFlow::ends_at(const Code& code, uint32_t call) {
            always_communicates(instruction.target);
 }
 
-// False when these calls are not all in one procedure whose code is understood.
+// Returns false unless all these calls are in one procedure whose code was decoded.
 bool ControlFlow::find(const Between& between, const Code** code, std::vector<uint32_t>* starts) {
     if (between.left.empty() || between.reached.empty()) return false;
     *code = code_around(between.left[0] - 1);
@@ -274,7 +276,8 @@ bool ControlFlow::find(const Between& between, const Code** code, std::vector<ui
 }
 
 bool ControlFlow::always_communicates(uint64_t entry) {
-    const auto [known, is_new] = communicates_.try_emplace(entry, false);  // while it is asked
+    const auto [known, is_new] = communicates_.try_emplace(entry, false);  // while it is being
+                                                                           // computed
     if (!is_new) return known->second;
     if (depth_ == kDeepestCallee) {
         communicates_.erase(known);
@@ -315,7 +318,7 @@ Ways ControlFlow::ways(const Between& between) {
     found.calls = std::move(inside.calls);
     found.all_calls = !inside.calls_unknown;
     for (const MachineInstruction& at : code->instructions) {
-        // What has just returned, and what is entered, are part of it.
+        // The call that has just returned, and the callee, are part of the path.
         const auto ends = [&at](uint64_t call) { return call == at.end(); };
         const bool first = std::any_of(between.left.begin(), between.left.end(), ends);
         const bool last = std::any_of(between.reached.begin(), between.reached.end(), ends);

@@ -1,6 +1,6 @@
-// Where control can go in a procedure, by its machine code, so that an interval of computation can
-// be given to an activation that lived through it (docs/attribution.md). What cannot be told from
-// the code counts as possible. Only for x86-64; elsewhere nothing is known.
+// Control flow of a procedure, from its machine code. It serves to attribute an interval of
+// computation to an activation that lasted through it (docs/attribution.md). Whatever the code does
+// not exclude counts as possible. Only for x86-64; elsewhere nothing is known.
 #ifndef DWELL_SUMMARIZE_CODE_CONTROL_FLOW_H_
 #define DWELL_SUMMARIZE_CODE_CONTROL_FLOW_H_
 
@@ -15,21 +15,23 @@
 
 namespace dwell {
 
-// The ways that a procedure's code has.
+// The possible paths through a procedure's code.
 struct Ways {
-    std::vector<uint64_t> calls;  // what is called on ways inside, in the module: where it begins
-    bool all_calls = false;       // nothing is called through a pointer there
-    bool known = false;           // the code was understood
-    bool inside = false;          // from the one call to the other, without leaving the procedure
-    bool leaves = false;    // out of the procedure, from the one call on, without communication
-    bool reenters = false;  // from its beginning to the other call, without communication
+    std::vector<uint64_t> calls;  // beginnings of the callees on paths inside, in the module
+    bool all_calls = false;       // no call through a pointer on these paths
+    bool known = false;           // the code was decoded
+    bool inside = false;          // a path from one call to the other, without leaving the
+                                  // procedure
+    bool leaves = false;          // a path from the first call out of the procedure, without
+                                  // communication
+    bool reenters = false;  // a path from its beginning to the other call, without communication
 };
 
-// Computation that lies between two calls of one procedure. Calls are named by the addresses that
-// they return to. Several, where it is not known which of them it was.
+// Computation between two calls of one procedure. A call is given by its return address; several
+// addresses mean that it is one of them.
 struct Between {
-    std::vector<uint64_t> left;     // it begins when one of these has returned,
-    std::vector<uint64_t> reached;  // and ends when one of these is made
+    std::vector<uint64_t> left;     // the computation begins when one of these has returned,
+    std::vector<uint64_t> reached;  // and ends when one of these is called
 };
 
 class ControlFlow {
@@ -40,26 +42,26 @@ class ControlFlow {
     ControlFlow(const ControlFlow&) = delete;
     ControlFlow& operator=(const ControlFlow&) = delete;
 
-    // A call to MPI itself, which ends what lies between two calls. Only what leaves the module is
-    // believed to be one.
+    // Registers a call to MPI itself, which ends the computation between two calls. Only calls that
+    // leave the module are accepted.
     void add_communication(uint64_t return_address) { ends_.insert(return_address); }
 
     Ways ways(const Between& between);
 
-    // The ways inside, with regard to a part of the procedure, such as one that was put into it.
-    // Only calls and jumps back that lie outside of it tell: compilers mix all other code.
+    // The paths with regard to a part of the procedure, such as inlined code. Only calls and
+    // backward jumps outside of the part count, because compilers mix all other code.
     struct WaysOfPart {
-        bool stays = false;   // some way has nothing outside of the part
-        bool leaves = false;  // some way has
+        bool stays = false;   // some path has nothing outside of the part
+        bool leaves = false;  // some path has
     };
     WaysOfPart ways_of_part(const Between& between,
                             const std::function<bool(uint64_t address)>& is_outside);
 
-    // Where calls of the procedure that begins at `callee` return to, in the procedure around
+    // Return addresses of the calls of the procedure at `callee`, in the procedure around
     // `address`.
     const std::vector<uint64_t>& calls_in(uint64_t address, uint64_t callee);
 
-    // Where the code around `address` begins; 0 when unknown.
+    // The beginning of the code around `address`; 0 when unknown.
     uint64_t start_of(uint64_t address) const;
 
   private:
@@ -75,9 +77,9 @@ class ControlFlow {
     DebugFile* file_;
     std::unordered_set<uint64_t> ends_;
     std::vector<std::unique_ptr<Code>> codes_;
-    std::unordered_map<uint64_t, Code*> code_by_range_;  // by where its ranges start
+    std::unordered_map<uint64_t, Code*> code_by_range_;  // by the starts of its ranges
     std::unordered_map<uint64_t, bool> communicates_;    // by entry
-    int depth_ = 0;                                      // of procedures asked in turn
+    int depth_ = 0;                                      // number of nested look-ups
 };
 
 }  // namespace dwell

@@ -1,5 +1,5 @@
-// Finds and opens what is known of a module: DESIGN 3, lines of unmodified binaries. Separate debug
-// files follow the conventions of gdb: by build-id under the debug root, then by .gnu_debuglink.
+// Finds and opens the files of a module (DESIGN 3). Separate debug files follow the conventions of
+// gdb: by build-id under the debug root, then by .gnu_debuglink.
 #include "summarize/code/debug_file.h"
 
 #include <elfutils/libdwelf.h>
@@ -40,8 +40,8 @@ uint32_t file_crc(Elf* elf) {
     return bytes == nullptr ? 0 : static_cast<uint32_t>(crc32_z(0, bytes, size));
 }
 
-// Lower is better when several symbols start at one address: a C++ or Fortran programmer's own name
-// before aliases with leading underscores.
+// Lower is better when several symbols start at one address: a name from C++ or Fortran source
+// comes before aliases with leading underscores.
 int alias_rank(const char* name) { return name[0] == '_' && name[1] == '_' ? 1 : 0; }
 
 }  // namespace
@@ -86,7 +86,7 @@ void DebugFile::open(const std::string& path, std::string_view build_id,
     state_ = ModuleState::kSymbols;
     if (!start_dwarf(image_.elf)) find_separate_debug_file(path, debug_root);
     if (dwarf_ != nullptr) state_ = ModuleState::kLines;
-    // A program may have more modules than this process may have descriptors.
+    // A program may have more modules than this process can have descriptors.
     for (OpenElf* opened : {&image_, &debug_}) {
         if (opened->fd < 0 || elf_cntl(opened->elf, ELF_C_FDREAD) != 0) continue;
         close(opened->fd);
@@ -107,7 +107,7 @@ bool DebugFile::start_dwarf(Elf* elf) {
     return true;
 }
 
-// With a build-id the candidate must carry the same; without one its checksum must be right.
+// With a build-id the candidate must have the same one; otherwise its checksum must match.
 bool DebugFile::adopt_debug_file(const std::string& path, std::string_view build_id,
                                  const uint32_t* crc) {
     OpenElf candidate;

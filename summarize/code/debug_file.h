@@ -1,5 +1,5 @@
-// A binary or library as it lies on disk now: its ELF image, the debug information that belongs to
-// it (in the file itself or beside it), its symbols. Nothing is fetched over the network.
+// A binary or library as it is on disk now: its ELF image, its debug information (in the file
+// itself or beside it) and its symbols. Nothing is fetched over the network.
 #ifndef DWELL_SUMMARIZE_CODE_DEBUG_FILE_H_
 #define DWELL_SUMMARIZE_CODE_DEBUG_FILE_H_
 
@@ -20,13 +20,13 @@ enum class ModuleState {
     kLines,    // with debug information
     kSymbols,  // without
     kMissing,  // no such file, or not an ELF file
-    kChanged,  // another build than the one that ran: nothing in it is believed
+    kChanged,  // differs from the file that ran: none of its contents is used
 };
 
 struct FunctionSymbol {
     uint64_t start;
     uint64_t end;    // equal to start when the symbol has no size
-    uint64_t limit;  // what it covers at most: to its end, without a size to that of its section
+    uint64_t limit;  // upper bound of its range: its end, or without a size the end of its section
     const char* name;
 };
 
@@ -37,8 +37,8 @@ class DebugFile {
     DebugFile& operator=(const DebugFile&) = delete;
     ~DebugFile();
 
-    // `build_id` as recorded during the run; empty: the path alone tells the module.
-    // `debug_root` is where separate debug files are installed, usually /usr/lib/debug.
+    // `build_id` as recorded during the run; if empty, the path alone identifies the module.
+    // `debug_root` is the root of separate debug files, usually /usr/lib/debug.
     void open(const std::string& path, std::string_view build_id, const std::string& debug_root);
 
     ModuleState state() const { return state_; }
@@ -46,13 +46,13 @@ class DebugFile {
 
     // The function symbol that covers `address`; nullptr when there is none.
     const FunctionSymbol* symbol_at(uint64_t address);
-    // The address of the only function of that name; 0 when none or several have it.
+    // The address of the only function with that name; 0 for none or several.
     uint64_t address_of(const std::string& name);
-    // The entry of .eh_frame, an address too, of the last function that begins at or before
-    // `address`; 0 when there is none.
+    // The address of the .eh_frame entry of the last function that begins at or before `address`; 0
+    // when there is none.
     uint64_t unwind_entry(uint64_t address);
 
-    // What the file holds from `address` to the end of its section; empty when nothing.
+    // The bytes of the file from `address` to the end of its section; empty when there are none.
     struct Bytes {
         const uint8_t* data = nullptr;
         size_t size = 0;

@@ -1,6 +1,7 @@
-// See machine_code.h. Forms of operands: Intel's manual, volume 2, "Instruction Format". Tables as
-// GCC and LLVM write them: 4-byte distances from the table's beginning, added to it before the
-// jump; 8-byte addresses where code is not position-independent.
+// Decodes instructions and jump tables; see machine_code.h. Forms of operands: Intel's manual,
+// volume 2, "Instruction Format". Tables as GCC and LLVM write them: 4-byte distances from the
+// table's beginning, added to it before the jump; 8-byte addresses where code is not
+// position-independent.
 #include "summarize/code/machine_code.h"
 
 #include <Zydis/Zydis.h>
@@ -23,7 +24,7 @@ bool is_relative_operand(const ZydisDecodedInstruction& decoded) {
     return has_memory_operand(decoded) && decoded.raw.modrm.mod == 0 && decoded.raw.modrm.rm == 5;
 }
 
-// The fixed address in an operand: of the place itself, or of a table with an index. 0: none.
+// The fixed address in an operand: of a datum, or of an indexed table. 0: none.
 uint64_t place_of(const ZydisDecodedInstruction& decoded, uint64_t end) {
     const auto distance = static_cast<uint64_t>(decoded.raw.disp.value);
     if (is_relative_operand(decoded)) return end + distance;
@@ -42,7 +43,7 @@ Kind kind_of(const ZydisDecodedInstruction& decoded) {
             return Kind::kBranch;
         case ZYDIS_CATEGORY_UNCOND_BR: {
             if (direct) return Kind::kJump;
-            // Tables are indexed; what lies at a place of its own is a function.
+            // Tables are indexed; a jump through a fixed address leads to a function.
             const bool table = !has_memory_operand(decoded) || decoded.raw.modrm.rm == 4;
             return table ? Kind::kIndirectJump : Kind::kJumpOut;
         }
@@ -122,7 +123,7 @@ std::vector<uint64_t> jump_table(DebugFile* file,
         return targets;
     }
     if (before == nullptr || !before->adds) return targets;
-    // Which of the procedure's tables it is, is not followed: all of them.
+    // The analysis does not follow which table is used, so all of the procedure's tables count.
     std::vector<uint64_t> tables;
     for (const MachineInstruction& instruction : instructions) {
         const bool names = instruction.kind == Kind::kOther && instruction.target != 0;

@@ -1,4 +1,4 @@
-// Names of functions as people know them (DESIGN 3, lines of unmodified binaries).
+// Converts linker names to readable names (DESIGN 3); see symbol_names.h.
 #include "summarize/code/symbol_names.h"
 
 #include <cxxabi.h>
@@ -69,7 +69,7 @@ bool is_mpi_entry(std::string_view symbol) {
     return is_cxx_binding(symbol) || plain.starts_with("mpi_") || plain.starts_with("mpix_");
 }
 
-// The names of MPI have one capital letter behind MPI_, or MPIX_.
+// Names of MPI have one capital letter after MPI_, or MPIX_.
 std::string mpi_c_name(std::string_view symbol) {
     if (is_cxx_binding(symbol)) return display_name(symbol);
     if (symbol.starts_with("PMPI_") || symbol.starts_with("PMPIX_")) symbol.remove_prefix(1);

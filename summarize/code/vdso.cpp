@@ -1,4 +1,4 @@
-// See vdso.h.
+// Reads the vdso of this process; see vdso.h.
 #include "summarize/code/vdso.h"
 
 #include <elf.h>
@@ -11,7 +11,7 @@
 namespace dwell {
 namespace {
 
-// Up to the end of the section headers, or of what is loaded: all of it lies in whole pages.
+// The image ends after the section headers or the last loaded segment; it occupies whole pages.
 std::string read_image() {
     const auto* const start = reinterpret_cast<const char*>(getauxval(AT_SYSINFO_EHDR));
     if (start == nullptr) return {};

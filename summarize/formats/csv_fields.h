@@ -1,5 +1,5 @@
-// Text cells of every CSV that dwell writes: quoted after RFC 4180, without control characters for
-// a terminal, and no formulas for a spreadsheet.
+// Text cells of all CSV files: quoted after RFC 4180, without control characters that a terminal
+// would obey, and without formulas that a spreadsheet would run.
 #ifndef DWELL_SUMMARIZE_FORMATS_CSV_FIELDS_H_
 #define DWELL_SUMMARIZE_FORMATS_CSV_FIELDS_H_
 
@@ -8,13 +8,13 @@
 
 namespace dwell {
 
-// U+0080 to U+009F in UTF-8, which terminals take for control characters as well.
+// U+0080 to U+009F in UTF-8, which terminals also treat as control characters.
 inline bool begins_c1(std::string_view text, size_t at) {
     return text[at] == '\xc2' && at + 1 < text.size() && (text[at + 1] & 0xe0) == 0x80;
 }
 
 inline std::string csv_field(std::string_view field) {
-    constexpr std::string_view kFormula = "=+-@\t\r";  // what spreadsheets take one to begin with
+    constexpr std::string_view kFormula = "=+-@\t\r";  // first characters of a formula
     constexpr std::string_view kDigits = "0123456789abcdef";
     const bool quoted = field.find_first_of(",\"\r\n") != std::string_view::npos;
     std::string out = quoted ? "\"" : "";

@@ -1,5 +1,5 @@
-// The plain fields of what profile.json lists, each written down once: the writer and the reader go
-// through the same tables. What has a form of its own (trees, partners, grids) is code in both.
+// Tables of the plain fields in profile.json, used by both writer and reader so that they agree.
+// Fields with their own form (trees, partners, grids) are code in both.
 #ifndef DWELL_SUMMARIZE_FORMATS_JSON_FIELDS_H_
 #define DWELL_SUMMARIZE_FORMATS_JSON_FIELDS_H_
 
@@ -11,10 +11,10 @@
 namespace dwell {
 
 enum class Presence {
-    kNeeded,    // the reader refuses an item without it
+    kNeeded,    // the reader rejects an item without it
     kOptional,  // always written
     kUnlessZero,
-    kUnlessNone,  // UINT64_MAX is the least of nothing, kNoNode no place: not written
+    kUnlessNone,  // not written for UINT64_MAX (no minimum) and kNoNode
     kNull,        // kNoNode is written as null
 };
 
@@ -29,7 +29,7 @@ Field(const char*, Value Item::*) -> Field<Item, Value>;
 template <typename Item, typename Value>
 Field(const char*, Value Item::*, Presence) -> Field<Item, Value>;
 
-// A set of bits, as a list of words.
+// A bit set, written as a list of words.
 template <typename Item, typename Names>
 struct Bits {
     const char* name;
@@ -38,7 +38,7 @@ struct Bits {
 };
 template <typename Item, typename Names>
 Bits(const char*, uint32_t Item::*, const Names*) -> Bits<Item, Names>;
-// One word of a list, by its number.
+// A number, written as the word of a list.
 template <typename Item, typename Value, typename Words>
 struct Word {
     const char* name;
@@ -117,7 +117,7 @@ constexpr std::tuple kRankFields{Field{"rank", &ProfileRank::rank, kNeeded},
                                  Field{"threads_cut", &ProfileRank::threads_cut},
                                  Field{"usage_ns", &ProfileRank::usage_ns}};
 
-// Before and after the figures (figures.h).
+// The fields before and after the figures (figures.h).
 constexpr std::tuple kNodeHeadFields{Word{"kind", &ProfileNode::kind, &kKindNames},
                                      Field{"name", &ProfileNode::name, kNeeded},
                                      Field{"file", &ProfileNode::file, kNeeded},
@@ -186,7 +186,7 @@ constexpr std::tuple kDistanceFields{Field{"node", &MergedDistance::node, kNeede
                                      Field{"bytes_sent", &MergedDistance::bytes_sent},
                                      Field{"bytes_received", &MergedDistance::bytes_received}};
 
-// Of partners and causes.
+// The fields that partners and causes share.
 template <typename Waiting>
 constexpr std::tuple kWaitingFields{
     Field{"interval", &Waiting::interval, Presence::kNull}, Field{"count", &Waiting::count},

@@ -1,5 +1,5 @@
-// The words that profile.json and the CSV use for kinds, states and flags: shared by the writers
-// and the reader, so that they cannot disagree.
+// The words for kinds, states and flags in profile.json and the CSV, shared by the writers and the
+// reader.
 #ifndef DWELL_SUMMARIZE_FORMATS_JSON_NAMES_H_
 #define DWELL_SUMMARIZE_FORMATS_JSON_NAMES_H_
 

@@ -1,4 +1,4 @@
-// Values out of an object of a JSON document, each checked: what is wrong is kept as a text.
+// Reads checked values from objects of a JSON document, and keeps the first error as a text.
 #ifndef DWELL_SUMMARIZE_FORMATS_JSON_OBJECTS_H_
 #define DWELL_SUMMARIZE_FORMATS_JSON_OBJECTS_H_
 
@@ -22,8 +22,8 @@ namespace dwell {
 
 using Json = nlohmann::json;
 
-// Takes values out of one object. The first thing that is wrong is kept as the error and everything
-// after it is left as it was, so callers check once at the end.
+// Takes values from one object. The first error is kept, and later calls leave their targets
+// unchanged, so callers check once at the end.
 class ObjectReader {
   public:
     ObjectReader(const Json& object, std::string place, std::string* error)
@@ -40,7 +40,7 @@ class ObjectReader {
     void fail(const std::string& key, const std::string& what) {
         if (good()) *error_ = place_ + (key.empty() ? "" : "." + key) + " " + what;
     }
-    // Null when the key is missing or an error came before.
+    // Null when the key is missing or an error occurred before.
     const Json* find(const char* key) const {
         if (!good()) return nullptr;
         const auto found = object_.find(key);
@@ -58,7 +58,7 @@ class ObjectReader {
             take_integer(*json, key, value);
         }
     }
-    // As take, but the key must be there.
+    // Like take, but the key must exist.
     template <typename Value>
     void need(const char* key, Value* value) {
         const Json* json = find(key);
@@ -141,7 +141,7 @@ class ObjectReader {
         }
         fail(key, "is a word that is not known: " + word);
     }
-    // The array under `key`; an error, and null, when there is something else.
+    // The array under `key`. For anything else the result is null and an error is kept.
     const Json* array(const char* key) {
         const Json* json = find(key);
         if (json == nullptr) return nullptr;

@@ -1,5 +1,5 @@
-// Reads profile.json with every value checked: the file may come from anywhere. Errors are values;
-// the library's exceptions end at the calls that parse.
+// Reads profile.json and checks every value, because the file may come from anywhere. Errors are
+// values; exceptions of the JSON library end at the calls that parse.
 #include "summarize/formats/read_json.h"
 
 #include <nlohmann/json.hpp>
@@ -67,7 +67,7 @@ void read_item(ObjectReader* reader, ProfileRank* rank) {
     }
 }
 
-// Call numbers belong to one version of dwell, names to MPI: after a change of the table the name
+// Call numbers depend on the version of dwell, names on MPI: after a change of the table the name
 // decides.
 uint16_t call_number(uint16_t stored, const ProfileNode& node) {
     const bool io = node.kind == SiteKind::kIo;
@@ -220,8 +220,7 @@ void read_list(ObjectReader* parent, const char* key, const std::string& place, 
     }
 }
 
-// Every node but the first must be the child of exactly the node that it names as its parent, and
-// be reached from node 0.
+// Every node but the first must be a child of exactly its parent, and reachable from node 0.
 std::string tree_error(const std::vector<ProfileNode>& nodes) {
     if (nodes.empty()) return "nodes is empty";
     if (nodes[0].parent != kNoNode) return "nodes[0].parent is not null";
@@ -291,7 +290,7 @@ void read_sites(ObjectReader* reader, std::string* error, ProfileSites* sites) {
     read_list(reader, "left_out", "left_out", error, &sites->left_out);
 }
 
-// The name of one metric; its unit follows from that.
+// The name of one metric; its unit follows from the name.
 struct MetricName {
     std::string name;
 };
@@ -348,9 +347,9 @@ Profile read_document(const Json& document, std::string* error) {
     read_list(&reader, "rows", "rows", error, &profile.rows);
     read_list(&reader, "peers", "peers", error, &profile.peers);
     read_list(&reader, "distances", "distances", error, &profile.distances);
-    // Profiles of versions that did not read grids have none.
+    // Profiles of older versions have no grids.
     if (reader.find("grids")) read_list(&reader, "grids", "grids", error, &profile.grids);
-    // Older profiles lack them.
+    // Profiles of older versions have no threads.
     if (reader.find("threads")) read_list(&reader, "threads", "threads", error, &profile.threads);
     if (reader.find("partners"))
         read_list(&reader, "partners", "partners", error, &profile.partners);

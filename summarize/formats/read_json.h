@@ -1,4 +1,4 @@
-// The reverse of write_json.h.
+// Reads what write_json.h writes.
 #ifndef DWELL_SUMMARIZE_FORMATS_READ_JSON_H_
 #define DWELL_SUMMARIZE_FORMATS_READ_JSON_H_
 
@@ -10,9 +10,9 @@
 
 namespace dwell {
 
-// Reads the text of a profile.json. Every type, range and index is checked, so a profile that is
-// returned can be walked without further checks: the nodes form one tree with node 0 as its root.
-// Otherwise the error says in one line what is wrong and where.
+// Reads the text of a profile.json. Every type, range and index is checked, so the returned profile
+// can be traversed without further checks: the nodes form one tree with node 0 as its root.
+// Otherwise the error states in one line what is wrong and where.
 tl::expected<Profile, std::string> read_profile_json(std::string_view text);
 
 }  // namespace dwell

@@ -55,7 +55,7 @@ std::string label_words(uint32_t labels) {
     return words;
 }
 
-// What is the same in all rows of one node: the first five fields.
+// The first five fields, which are equal in all rows of one node.
 std::vector<std::string> node_fields(const Profile& profile, const std::vector<uint32_t>& order) {
     std::vector<std::string> paths(profile.nodes.size());
     std::vector<std::string> fields(profile.nodes.size());
@@ -100,8 +100,8 @@ std::string omp_figures(const Totals& totals) {
                        seconds(totals.omp_overhead_ns), totals.created, totals.chunks);
 }
 
-// The last columns, of the program's row: sums over the ranks that tell them, but the most memory
-// of one. Empty where nothing is known.
+// The last columns, only in the program's row: sums over the ranks with known values, but for
+// memory the maximum. Empty where nothing is known.
 template <typename Wanted>
 void append_usage(std::string* out, const Profile& profile, Wanted wanted) {
     ProcessUsage sum{};
@@ -129,7 +129,7 @@ void append_io(std::string* out, const ProfileNode& node, uint64_t io_ns) {
     *out += fmt::format(",{},{}", seconds(io_ns), csv_field(node.io_file));
 }
 
-// Of each metric two columns, inclusive and in the node itself, behind the entries that were read.
+// Two columns for each metric, inclusive and exclusive, after the number of entries that were read.
 std::string header_of(const Profile& profile) {
     std::string header(kHeader);
     if (!profile.metrics.names.empty()) header += ",metric_entries,metric_s";
@@ -234,7 +234,7 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
             fmt::format("{}", fmt::join(grids.coordinates_of(head.rank), " "));
         const ProfileThread* const thread = find_thread(profile, head.rank, head.thread);
         const std::string name = thread != nullptr ? csv_field(thread->name) : "";
-        // A process has one row of these, that of its first thread.
+        // A process has these in one row, that of its first thread.
         const bool first_thread = first == 0 || profile.rows[rows[first - 1]].rank != head.rank;
         for (; first < end; ++first) {
             const ProfileRow& row = profile.rows[rows[first]];

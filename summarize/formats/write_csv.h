@@ -1,5 +1,5 @@
-// One CSV row for each node (DESIGN 6), so that scripts and spreadsheets need no knowledge of the
-// JSON. Columns are documented in docs/csv.md.
+// Writes one CSV row for each node (DESIGN 6), for scripts and spreadsheets. Columns are documented
+// in docs/csv.md.
 #ifndef DWELL_SUMMARIZE_FORMATS_WRITE_CSV_H_
 #define DWELL_SUMMARIZE_FORMATS_WRITE_CSV_H_
 
@@ -13,8 +13,8 @@ namespace dwell {
 // Merged: one row for each node, with `*` as rank and thread.
 std::string write_csv(const Profile& profile);
 
-// One row for each node, rank and thread. An error when the profile has no such rows because the
-// job was over the row limit.
+// One row for each node, rank and thread. An error when the job was over the row limit, so that the
+// profile has no such rows.
 tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile);
 
 }  // namespace dwell

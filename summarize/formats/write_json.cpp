@@ -1,5 +1,5 @@
-// Writes profile.json. Nodes carry every figure; rows and peers, of which there can be hundreds of
-// thousands, leave out figures that are zero.
+// Writes profile.json. Nodes have every figure; rows and peers, of which there can be hundreds of
+// thousands, omit figures that are zero.
 #include "summarize/formats/write_json.h"
 
 #include <algorithm>
@@ -77,11 +77,11 @@ void put_slots(const char* key, const uint64_t (&values)[kEventSlots], bool zero
     if (any || zeros) (*json)[key] = values;
 }
 
-// Of nodes also zeros, but for figures that few have.
+// `zeros`: nodes also write zeros, except for figures that few nodes have.
 void put_totals(const Totals& totals, bool zeros, Json* json) {
     for (const Figure& figure : kFigures) {
         const uint64_t value = totals.*figure.value;
-        // A minimum of nothing has no value: the key is missing, not 2^64 - 1.
+        // Without a minimum the key is missing, instead of 2^64 - 1.
         const bool none = figure.combine == Combine::kLeast ? value == UINT64_MAX : value == 0;
         const bool shown = zeros && figure.in_json == InJson::kAlways;
         if (!none || (shown && figure.combine != Combine::kLeast)) (*json)[figure.name] = value;
@@ -124,7 +124,7 @@ void put_rank(uint32_t peer, Json* json) {
     (*json)["peer_world"] = peer >> kPeerRankBits;
     (*json)["peer_rank"] = peer & ((1u << kPeerRankBits) - 1);
 }
-// Those that are not told apart have null.
+// The sum over ranks without an entry of their own has null.
 void put_partner(uint32_t peer, Json* json) {
     if (peer != kNoPeer) return put_rank(peer, json);
     (*json)["peer_world"] = (*json)["peer_rank"] = nullptr;
@@ -162,7 +162,7 @@ Json distance_json(const MergedDistance& distance) {
     return json;
 }
 
-// Ranks and their coordinates are lists of the same length: of many ranks they are shorter so.
+// Ranks and their coordinates are lists of equal length, which is shorter than a list of objects.
 Json grid_json(const ProfileGrid& grid) {
     Json ranks = Json::array();
     Json coordinates = Json::array();
@@ -195,8 +195,8 @@ Json count_row_json(const ProfileCounts& counts) {
     return json;
 }
 
-// Another key of the object. One line for each element: profiles can be compared with diff and read
-// without a tool.
+// Adds a key to the object, with one line for each element: profiles can be compared with diff and
+// read without a tool.
 template <typename Items, typename ToJson>
 void append_list(std::string* out, const char* key, const Items& items, ToJson to_json) {
     *out += std::string(",\n  \"") + key + "\": [";

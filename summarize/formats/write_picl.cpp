@@ -45,7 +45,8 @@ bool is_standard(int event) {
            kStandardEvents.end();
 }
 
-// Volume is undefined for what only checks or completes a send (Tables 7 and 8: no length field).
+// Volume is undefined for events that only check or complete a send (Tables 7 and 8: no length
+// field).
 bool has_volume(int event) {
     const bool checks = event == -53 || event == -54 || event == -29 || event == -59;
     return !checks && !(event <= -28 && event >= -31) && event != -57;
@@ -58,8 +59,8 @@ struct Statistic {
 };
 using Statistics = std::map<int, Statistic, std::greater<>>;  // -21 before -52, as in the sample
 
-// The statistics of one communication node, by event type. Bytes are not kept for each slot: where
-// both a ready and a blocked slot were used they are divided by the number of calls, and
+// The statistics of one communication node, by event type. Bytes are not recorded for each slot:
+// where both a ready and a blocked slot were used, they are divided by the number of calls, and
 // `*volumes_estimated` is set.
 void add_call(uint16_t call, const Totals& totals, Statistics* out, bool* volumes_estimated) {
     if (call == 0 || call >= kMpiCallCount) return;
@@ -85,7 +86,7 @@ void add_call(uint16_t call, const Totals& totals, Statistics* out, bool* volume
     }
     const auto add_bytes = [&](uint64_t bytes, int ready, int blocked) {
         if (bytes == 0) return;
-        // One event type for the whole function: its bytes have only one place to go.
+        // One event type for the whole function gets all bytes.
         if (events[ready] == 0 && events[blocked] == 0) {
             ready = ready == kSendReady ? kRecvReady : kSendReady;
             blocked = ready + 1;
@@ -216,7 +217,7 @@ class PiclWriter {
     std::string* out_;
 };
 
-// What one process, or a subset of them, did: totals of each node.
+// The totals of each node for one process, or for a subset of processes.
 struct NodeFigures {
     bool present = false;
     uint64_t time_ns = 0;
@@ -236,7 +237,7 @@ class StatisticsBuilder {
     }
 
     int user_event(size_t node) const { return user_event_[node]; }
-    // Behind those of the sites.
+    // The events of metrics follow those of the sites.
     int metric_event(size_t metric) const {
         return static_cast<int>(profile_.nodes.size() - 1 + metric);
     }
@@ -314,14 +315,14 @@ struct Lifetime {
     uint64_t start_ns = 0;
     uint64_t end_ns = 0;
     size_t rank_index = 0;
-    uint64_t threads_ns = 0;  // of all threads: no site has more
+    uint64_t threads_ns = 0;  // of all threads: upper bound of any site
 };
 
 std::vector<Lifetime> lifetimes(const Profile& profile) {
     int64_t first = INT64_MAX;
     for (const ProfileRank& rank : profile.ranks) first = std::min(first, rank.start_unix_ns);
-    // Threads' times are sums of statements and computation, the clocks' are read once: they differ
-    // by some rounding.
+    // Threads' times are sums of statements and computation, while clocks are read once: they
+    // differ by rounding.
     struct Threads {
         uint64_t longest_ns = 0;
         uint64_t all_ns = 0;
@@ -349,7 +350,7 @@ Statistic tracing_of(const ProfileRank& rank, const Lifetime& life) {
     return {life.threads_ns, 1, rank.record_bytes};
 }
 
-// The starts, in their order: a process may end before another one begins.
+// The start records in order of time: a process may end before another one begins.
 class Starts {
   public:
     Starts(const Profile& profile, std::vector<Lifetime> lives)
@@ -372,7 +373,7 @@ class Starts {
     size_t next_ = 0;
 };
 
-// Every process with its own statistics.
+// Writes the statistics of every process.
 void write_processes(const Profile& profile, std::vector<Lifetime> lives,
                      StatisticsBuilder* builder, PiclWriter* writer) {
     const std::vector<size_t> rows = rows_by_thread(profile);
@@ -399,7 +400,7 @@ void write_processes(const Profile& profile, std::vector<Lifetime> lives,
     }
 }
 
-// The sums over all processes, as statistics of one processor subset.
+// Writes the sums over all processes, as statistics of one processor subset.
 void write_subset(const Profile& profile, std::vector<Lifetime> lives, StatisticsBuilder* builder,
                   PiclWriter* writer) {
     const auto earlier = [](const Lifetime& a, const Lifetime& b) { return a.end_ns < b.end_ns; };
@@ -480,7 +481,7 @@ std::string write_picl(const Profile& profile) {
     } else {
         write_subset(profile, lives, &builder, &body_writer);
     }
-    // Labels come first (section 2.4) though what needs one is known only now.
+    // Labels come first (section 2.4), although the needed labels are known only at the end.
     std::string out;
     PiclWriter head_writer(&out);
     write_labels(profile, builder, &head_writer);

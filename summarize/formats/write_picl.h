@@ -1,5 +1,5 @@
-// stats.picl: the statistics records of ORNL/TM-12125 (DESIGN 7). What dwell decides where the
-// report leaves a choice is documented in docs/picl.md.
+// Writes stats.picl: the statistics records of ORNL/TM-12125 (DESIGN 7). Choices that the report
+// leaves open are documented in docs/picl.md.
 #ifndef DWELL_SUMMARIZE_FORMATS_WRITE_PICL_H_
 #define DWELL_SUMMARIZE_FORMATS_WRITE_PICL_H_
 
@@ -9,8 +9,8 @@
 
 namespace dwell {
 
-// The text of stats.picl; ASCII only. With figures per rank every process gets its statistics,
-// otherwise the subset of all processes gets the sums.
+// The text of stats.picl; ASCII only. With figures per rank every process has its own statistics,
+// otherwise the subset of all processes has the sums.
 std::string write_picl(const Profile& profile);
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// See write_sites.h. Columns and keys: docs/sites.md.
+// Writes static tables as CSV and JSON; see write_sites.h. Columns and keys: docs/sites.md.
 #include "summarize/formats/write_sites.h"
 
 #include <fmt/format.h>

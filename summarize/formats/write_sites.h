@@ -1,5 +1,5 @@
-// Static tables as files for programs: CSV and JSON (docs/sites.md), and the relations between
-// sites that both they and the text are made of.
+// Writes static tables as CSV and JSON for programs (docs/sites.md), and derives the relations
+// between sites that these files and the text report show.
 #ifndef DWELL_SUMMARIZE_FORMATS_WRITE_SITES_H_
 #define DWELL_SUMMARIZE_FORMATS_WRITE_SITES_H_
 
@@ -16,15 +16,15 @@ struct SitesFile {
     SiteTable table;
 };
 
-// One of the six relations of a static table: what lies directly inside what. Sites with nothing
-// around them that is in the table have none.
+// One of the six relations of a static table: a kind of site directly inside another kind. Sites
+// without an enclosing site in the table have none.
 struct SiteRelation {
     std::string_view name;  // "procedure-loop", ...
     uint32_t outer = 0;
     uint32_t inner = 0;
-    uint32_t callee = kNoSite;  // of a call: the procedure called, if it is in the same table
+    uint32_t callee = kNoSite;  // of a call: the called procedure, if it is in the same table
 };
-// Relation by relation, in the order of the lines.
+// Sorted by relation, then by line.
 std::vector<SiteRelation> site_relations(const SiteTable& table);
 
 std::string write_sites_csv(const std::vector<SitesFile>& files);

@@ -1,6 +1,6 @@
-// The figures of a place (Totals), each written down once: its name in profile.json, how parts are
-// added up, and what of it the places around it have, too. Merge, profile and formats loop over
-// this table.
+// The table of the figures of a node (Totals): the name of each in profile.json, how two values are
+// added, and whether the parent's value includes it. Merge, profile and formats loop over this
+// table, so a new figure is written down once.
 #ifndef DWELL_SUMMARIZE_MERGE_FIGURES_H_
 #define DWELL_SUMMARIZE_MERGE_FIGURES_H_
 
@@ -9,14 +9,14 @@
 namespace dwell {
 
 enum class Combine : uint8_t { kSum, kLeast, kMost };
-enum class InJson : uint8_t { kAlways, kUnlessZero };  // of nodes; rows leave out all zeros
+enum class InJson : uint8_t { kAlways, kUnlessZero };  // for nodes; rows omit every zero
 
 struct Figure {
     const char* name;
     uint64_t Totals::*value;
     Combine combine = Combine::kSum;
     InJson in_json = InJson::kAlways;
-    bool of_parents = false;  // procedures and calls have the sum of what lies in them
+    bool of_parents = false;  // procedures and call statements show the sum over their children
 };
 
 constexpr InJson kUnlessZero = InJson::kUnlessZero;

@@ -1,5 +1,6 @@
-// A growable array of plain structs for code that must not throw (it also runs inside the observed
-// process): every call that needs memory says whether it got it. Not thread-safe.
+// A growable array of plain structs for code that must not throw, because it also runs inside the
+// observed process. Every call that allocates returns whether the memory was there. Not
+// thread-safe.
 #ifndef DWELL_SUMMARIZE_MERGE_GROW_ARRAY_H_
 #define DWELL_SUMMARIZE_MERGE_GROW_ARRAY_H_
 
@@ -33,7 +34,8 @@ class GrowArray {
         std::swap(capacity_, other.capacity_);
     }
 
-    // Makes room for `count` items in all. False when memory ran out; the array is unchanged then.
+    // Makes room for `count` items in all. Returns false without memory; the array is unchanged
+    // then.
     bool reserve(size_t count) {
         if (count <= capacity_) return true;
         size_t wanted = capacity_ < 16 ? 16 : capacity_ * 2;
@@ -45,7 +47,7 @@ class GrowArray {
         return true;
     }
     bool push(const T& item) {
-        const T copy = item;  // `item` may lie in this array
+        const T copy = item;  // `item` may be an element of this array
         if (!reserve(size_ + 1)) return false;
         data_[size_++] = copy;
         return true;

@@ -1,5 +1,6 @@
-// Open addressing from a hash to an index into somebody else's array, for code that must not throw:
-// only reserve() needs memory and says whether it got it. Entries are never removed.
+// Open addressing from a hash to an index into an array that the caller owns, for code that must
+// not throw. Only reserve() allocates, and it returns whether the memory was there. Entries are
+// never removed.
 #ifndef DWELL_SUMMARIZE_MERGE_HASH_INDEX_H_
 #define DWELL_SUMMARIZE_MERGE_HASH_INDEX_H_
 
@@ -19,7 +20,8 @@ class HashIndex {
   public:
     static constexpr uint32_t kAbsent = 0xffffffffu;
 
-    // Room for `count` entries in all. False when memory ran out; the index is unchanged then.
+    // Makes room for `count` entries in all. Returns false without memory; the index is unchanged
+    // then.
     bool reserve(size_t count) {
         if (count * 2 <= slots_.size()) return true;
         size_t wanted = 32;
@@ -46,7 +48,7 @@ class HashIndex {
         return kAbsent;
     }
 
-    // Only after reserve() made the room.
+    // Only after reserve() made room for the entry.
     void insert(uint64_t hash, uint32_t index) { place(Slot{fold(hash), index}); }
 
   private:

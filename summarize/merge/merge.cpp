@@ -1,5 +1,5 @@
-// Joins two merged trees by path. A join first does everything that needs memory (maps, new nodes,
-// room), which can be taken back, then adds the figures up, which cannot fail. DESIGN 2.
+// Joins two merged trees by path (DESIGN 2). A join first does everything that allocates (maps, new
+// nodes, room), which can be undone; then it adds the figures, which cannot fail.
 #include <string.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace dwell {
 namespace {
 
-// What must be cut off again when a join cannot be completed.
+// The array lengths to return to when a join cannot be completed.
 struct Sizes {
     explicit Sizes(const Merged& merged)
         : nodes(merged.nodes.size()), modules(merged.modules.size()), text(merged.text.size()) {}
@@ -47,8 +47,8 @@ void add_rank_extremes(MergedNode* into, const MergedNode& from) {
     into->ranks += from.ranks;
 }
 
-// Gives memory back, if most of what was needed for `before` entries is no longer used and a
-// smaller copy can be had.
+// Gives memory back if most of what `before` entries needed is no longer used and a smaller copy
+// can be allocated.
 template <typename T>
 void shrink(GrowArray<T>* array, size_t before) {
     if (before <= 3 * array->size()) return;
@@ -103,7 +103,7 @@ class Join {
     bool folds_ = false;
     bool drops_samples_ = false;
     bool drops_places_ = false;
-    bool first_ = false;  // there is nothing to join with: `from` is taken over, not copied
+    bool first_ = false;  // `into` is empty: `from` is moved, not copied
     uint32_t world_size_ = 0;
     GrowArray<uint32_t> text_map_;
     GrowArray<uint32_t> module_map_;
@@ -124,7 +124,7 @@ bool Join::prepare() {
     drops_places_ = ((into_->flags | from_.flags) & kMergedPlacesDropped) != 0 ||
                     passes_limit(into_->places.size() + from_.places.size(), row_limit);
     first_ = into_->nodes.empty() && into_->modules.empty();
-    // Taking the ranks needs memory too; it comes last, as it is not taken back.
+    // Taking the ranks allocates too; it comes last, as it cannot be undone.
     return (first_ ? map_to_itself() : map_places()) && reserve() &&
            into_->ranks.take(&from_.ranks);
 }
@@ -137,7 +137,7 @@ bool Join::passes_limit(uint64_t records, uint64_t limit) const {
            records * expected / ranks > limit * kSurelyPast;
 }
 
-// Maps every byte of from's text, so that an offset inside a string keeps its meaning.
+// Maps every byte of the text of `from`, so that an offset inside a string stays valid.
 bool Join::map_text() {
     TextTable table(into_);
     if (!table.load() || !text_map_.resize(from_.text.size())) return false;
@@ -171,7 +171,7 @@ uint32_t Join::map_node(uint32_t node) const {
 }
 
 bool Join::add_node(NodeTable* table, uint32_t node) {
-    if (node == 0 && !into_->nodes.empty()) {  // there is one program, whatever it says of itself
+    if (node == 0 && !into_->nodes.empty()) {  // a job has one program, whatever its name in `from`
         node_map_[node] = 0;
         return true;
     }
@@ -188,7 +188,7 @@ bool Join::add_node(NodeTable* table, uint32_t node) {
     return node_map_[node] != kNoNode;
 }
 
-// Intervals name other nodes anywhere in the tree, so they and what lies under them come last.
+// Intervals refer to nodes anywhere in the tree, so intervals and the nodes below them come last.
 bool Join::map_nodes() {
     NodeTable table(into_);
     if (!node_map_.resize(from_.nodes.size())) return false;
@@ -324,7 +324,7 @@ void Join::add_peers() {
         distances_.add(distance);
     }
     if (!folds_) return;
-    // The peers of a side that has folded before are in its distances already.
+    // A side whose rows were dropped has already added its peers to its distances.
     if ((into_->flags & kMergedRowsDropped) == 0) fold_peers(0, own);
     if ((from_.flags & kMergedRowsDropped) == 0) fold_peers(own, into_->peers.size());
     const size_t all = into_->peers.size();

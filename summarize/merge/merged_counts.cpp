@@ -1,4 +1,4 @@
-// See merged_counts.h.
+// Sums metric counts by node, and relates the metric names of two trees; see merged_counts.h.
 #include "summarize/merge/merged_counts.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ bool add_metric_names(Merged* merged, TextTable* text, uint32_t lines, bool miss
         const size_t length = strcspn(line, "\n");
         const bool is_last = line[length] == '\0';
         const size_t kept = length < sizeof(name) ? length : sizeof(name) - 1;
-        memcpy(name, line, kept);  // the text may move
+        memcpy(name, line, kept);  // a pointer into the text becomes invalid when the text grows
         const uint32_t offset = text->intern(name, kept);
         if (offset == kNoText) return false;
         uint32_t metric = find_metric(*merged, offset);

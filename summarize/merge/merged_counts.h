@@ -1,5 +1,5 @@
-// Metrics while records are merged: the names that were counted, and the counts of nodes, summed
-// over all ranks and, as long as there are rows, for each thread of each rank.
+// Metrics while records are merged: the names of the metrics, and the counts of nodes, as sums over
+// all ranks and, while rows are kept, for each thread of each rank.
 #ifndef DWELL_SUMMARIZE_MERGE_MERGED_COUNTS_H_
 #define DWELL_SUMMARIZE_MERGE_MERGED_COUNTS_H_
 
@@ -11,13 +11,13 @@ namespace dwell {
 
 constexpr uint32_t kNoMetric = kNoNode;
 
-// Adds the counts of nodes to those of the same nodes in `counts`.
+// Adds counts to the entry in `counts` with the same node.
 class CountTable {
   public:
     explicit CountTable(GrowArray<MergedCounts>* counts) : counts_(counts) {}
-    // Also makes room for `extra` calls of add that cannot fail.
+    // Also makes room for `extra` calls of add, which cannot fail then.
     bool load(size_t extra);
-    // False when memory ran out.
+    // Returns false without memory.
     bool add(const MergedCounts& counts);
 
   private:
@@ -27,15 +27,16 @@ class CountTable {
     HashIndex index_;
 };
 
-// The names in the text at `lines`, one a line, are counted by one rank, or missing there. False
-// when memory ran out.
+// Adds the names in the text at `lines`, one a line, as counted by one rank, or as missing there.
+// Returns false without memory.
 bool add_metric_names(Merged* merged, TextTable* text, uint32_t lines, bool missing);
 
-// The metric of that name; kNoMetric when there is none.
+// The metric with that name, or kNoMetric.
 uint32_t find_metric(const Merged& merged, uint32_t name);
 
-// Where each metric of `from` is in `into`, which gets those that it has not; kNoMetric where there
-// are too many. Names are offsets into the text of `into` already. Makes no room.
+// Maps each metric of `from` to its index in `into`, and adds the metrics that `into` lacks;
+// kNoMetric where there are too many. Names must be offsets into the text of `into`. Does not
+// allocate.
 struct MetricMap {
     uint32_t of[kMetricNames];
 };

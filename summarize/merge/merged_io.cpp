@@ -1,5 +1,5 @@
-// Merged records as bytes: the message between ranks and the file that the dwell command reads.
-// Layout: merged.h. Nothing that comes in is trusted.
+// Converts merged records to bytes and back: for the message between ranks and the file that the
+// `dwell` command reads. The layout is in merged.h. All input is checked before it is used.
 #include <string.h>
 
 #include "runtime/contract/io_calls.h"
@@ -58,7 +58,7 @@ class Validator {
                kind <= static_cast<uint8_t>(SiteKind::kSample);
     }
 
-    // The last byte ends every string, wherever an offset points.
+    // The last byte is zero, so every offset leads to a terminated string.
     bool text() const {
         const GrowArray<char>& text = merged_.text;
         return text.empty() || (text[0] == '\0' && text[text.size() - 1] == '\0');

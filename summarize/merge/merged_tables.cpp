@@ -1,4 +1,5 @@
-// See merged_tables.h. DESIGN 2: the merge is plain code without exceptions.
+// Implements the look-up tables of merged_tables.h. The merge is plain code without exceptions
+// (DESIGN 2).
 #include "summarize/merge/merged_tables.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ void add_distance(MergedDistance* into, const MergedDistance& from) {
     into->bytes_received += from.bytes_received;
 }
 
-// Entries that stand for more than one distance are never ranked among the single ones.
+// Sums over several distances do not take part in the ranking of single distances.
 bool is_single(const MergedDistance& distance) {
     return distance.distance != kNoPeer && distance.distance != kOtherDistances;
 }
@@ -112,8 +113,8 @@ uint32_t TextTable::intern(const char* bytes, size_t length) {
     return static_cast<uint32_t>(offset);
 }
 
-// Copies on several hosts are one module if they have one size; on one host a file is told by its
-// inode and time.
+// Copies on several hosts are one module if their sizes are equal; on one host inode and time
+// identify a file.
 bool is_same_file(const MergedModule& one, const MergedModule& other) {
     return one.inode == 0 || other.inode == 0 ||
            (one.inode == other.inode && one.modified_ns == other.modified_ns);
@@ -305,8 +306,8 @@ void keep_heaviest_peers(Merged* merged, size_t own, GrowArray<MergedPeer>* room
         if (a.rank != b.rank) return a.rank < b.rank;
         return a.peer < b.peer;
     };
-    // Two sorted runs, but for the first time and where the trees differ: sorting the whole would
-    // cost n log n, and such runs are about the worst that std::sort can be given.
+    // The array is two sorted runs, except at the first call and where the trees differ. std::sort
+    // would cost n log n, and such runs are about its worst case.
     MergedPeer* first = peers.begin();
     MergedPeer* const middle = first + own;
     MergedPeer* second = middle;
@@ -351,7 +352,8 @@ void keep_heaviest_distances(Merged* merged) {
                 distances[kept++] = distance;
             }
         }
-        // At least one entry was left out for this one, so it overwrites nothing unread.
+        // At least one entry was removed before, so this does not overwrite an entry still to be
+        // read.
         if (folded) distances[kept++] = other;
     }
     distances.resize(kept);

@@ -1,6 +1,6 @@
-// Look-ups into the arrays of a Merged while something is added to it: text, modules, nodes and
-// distances, each found by what identifies it. A table indexes what is already there when it is
-// loaded and keeps up with what is added through it.
+// Look-up tables over the arrays of a Merged (text, modules, nodes, distances, phases, grids), each
+// by the key of its entries. A table indexes the existing entries when it is loaded, and every
+// entry that is added through it.
 #ifndef DWELL_SUMMARIZE_MERGE_MERGED_TABLES_H_
 #define DWELL_SUMMARIZE_MERGE_MERGED_TABLES_H_
 
@@ -19,7 +19,7 @@ class TextTable {
   public:
     explicit TextTable(Merged* merged) : merged_(merged) {}
     bool load();
-    // Offset of `length` bytes in the text, kNoText when memory ran out.
+    // Offset of `length` bytes in the text, kNoText without memory.
     uint32_t intern(const char* bytes, size_t length);
 
   private:
@@ -30,12 +30,12 @@ class TextTable {
     size_t strings_ = 0;
 };
 
-// A module is told apart by its build-id, without one by its path.
+// The key of a module is its build-id, or its path where it has none.
 class ModuleTable {
   public:
     explicit ModuleTable(Merged* merged) : merged_(merged) {}
     bool load();
-    // `module.path` lies in the text already. kNoModule when memory ran out.
+    // `module.path` must be in the text already. Returns kNoModule without memory.
     uint32_t find_or_add(const MergedModule& module);
 
   private:
@@ -46,12 +46,13 @@ class ModuleTable {
     HashIndex index_;
 };
 
-// Nodes with the same parent, site and (intervals) nodes left and met are one. The trees of ranks
-// are much alike, so the next node in order is tried first; the index is made when that fails.
+// Nodes with equal parent and site are one node; intervals must also agree in the node left and the
+// common node. Trees of ranks are nearly equal, so the next node in order is tried first; the index
+// is made when that fails.
 class NodeTable {
   public:
     explicit NodeTable(Merged* merged) : merged_(merged) {}
-    // Of `place` only what names the node is read. kNoNode when memory ran out.
+    // Reads only the key fields of `place`. Returns kNoNode without memory.
     uint32_t find_or_add(const MergedNode& place);
 
   private:
@@ -68,7 +69,7 @@ class NodeTable {
 class DistanceTable {
   public:
     explicit DistanceTable(Merged* merged) : merged_(merged) {}
-    // Also makes room for `extra` further calls of add, which then cannot fail.
+    // Also makes room for `extra` further calls of add, which cannot fail then.
     bool load(size_t extra);
     void add(const MergedDistance& distance);
     void add_peer(const MergedPeer& peer);
@@ -84,10 +85,10 @@ class DistanceTable {
 class PhaseTable {
   public:
     explicit PhaseTable(Merged* merged) : merged_(merged) {}
-    // Knows what is there, and makes room for `extra` further phases, of all nodes that there are
-    // now. May be called again when there are more.
+    // Indexes the existing phases and makes room for `extra` further ones, of all nodes that exist
+    // now. May be called again when there are more nodes.
     bool load(size_t extra);
-    // Null when there is none.
+    // Null when the node has no phase.
     MergedPhase* find(uint32_t node);
     // Only after load() made the room.
     void add(const MergedPhase& phase);
@@ -97,13 +98,14 @@ class PhaseTable {
     GrowArray<uint32_t> of_node_;  // index into phases, kNoNode
 };
 
-// The grid of that name and shape, kNoGrid when there is none. They are few (kGridLimit).
+// The grid of that name and shape, kNoGrid when there is none. A linear search: there are at most
+// kGridLimit.
 constexpr uint32_t kNoGrid = kNoNode;
 uint32_t find_grid(const Merged& merged, const MergedGrid& grid);
 
-// Leaves the kHeaviestPeers pairs of each node with most time; ties go to the lower rank, then
-// peer. The first `own` peers and those behind them were each kept so before, or are not in order.
-// `room` is empty and has room for all peers.
+// Keeps the kHeaviestPeers pairs of each node with most time; equal ones by lower rank, then peer.
+// The first `own` peers and the peers after them are each sorted by an earlier call, or unsorted.
+// `room` is empty and has capacity for all peers.
 void keep_heaviest_peers(Merged* merged, size_t own, GrowArray<MergedPeer>* room);
 // Sums the lightest distances of a node with more than kDistancesPerNode under kOtherDistances.
 void keep_heaviest_distances(Merged* merged);

@@ -1,4 +1,4 @@
-// See merged_waits.h.
+// Bounds the lists of causes and stalls while records are merged; see merged_waits.h.
 #include "summarize/merge/merged_waits.h"
 
 #include <algorithm>
@@ -77,23 +77,24 @@ void keep_heaviest_causes(GrowArray<MergedCause>* list, size_t limit) {
                 (*list)[kept++] = cause;
                 continue;
             }
-            // The first to go is the heaviest that goes now.
+            // Entries are sorted by weight, so the first one removed is the heaviest one removed.
             if (!is_sum(cause)) cause.lost_ns = of_group == limit + 1 ? cause.time_ns : 0;
             add_cause(cause, &sum);
             has_sum = true;
         }
-        // At least one entry was left out for this one, so it overwrites nothing unread.
+        // At least one entry was removed before, so this does not overwrite an entry still to be
+        // read.
         if (has_sum) (*list)[kept++] = sum;
     }
     list->resize(kept);
 }
 
-// One entry for each path and rank, whose threads may have one each.
+// Sums entries of equal path and rank: each thread of a rank may have one.
 static void join_stalls(GrowArray<MergedStall>* list) {
     std::sort(list->begin(), list->end(), [](const MergedStall& a, const MergedStall& b) {
         if (a.path != b.path) return a.path < b.path;
         if (a.rank != b.rank) return a.rank < b.rank;
-        return a.io_ns > b.io_ns;  // the first names the I/O statement
+        return a.io_ns > b.io_ns;  // the first one supplies the I/O statement
     });
     size_t kept = 0;
     for (const MergedStall& stall : *list) {

@@ -1,6 +1,6 @@
-// Waiting by who it was due to, while records are merged: bounded, whatever the number of ranks. Of
-// each communication node the partners, and of each computation the ranks, that made others wait
-// longest are kept, the others as one sum with a bound of what any one of them can miss (DESIGN 4).
+// Waiting time by its cause while records are merged, bounded whatever the number of ranks (DESIGN
+// 4). Each communication node keeps the partners, and each computation the ranks, that caused most
+// waiting time. The others become one sum with an upper bound of the part of any single one.
 #ifndef DWELL_SUMMARIZE_MERGE_MERGED_WAITS_H_
 #define DWELL_SUMMARIZE_MERGE_MERGED_WAITS_H_
 
@@ -13,9 +13,9 @@ namespace dwell {
 class CauseTable {
   public:
     explicit CauseTable(GrowArray<MergedCause>* list) : list_(list) {}
-    // Also makes room for `extra` calls of add that cannot fail.
+    // Also makes room for `extra` calls of add, which cannot fail then.
     bool load(size_t extra);
-    // Adds to the entry of the same key. False when memory ran out.
+    // Adds to the entry with the same key. Returns false without memory.
     bool add(const MergedCause& cause);
 
   private:
@@ -25,10 +25,10 @@ class CauseTable {
     HashIndex index_;
 };
 
-// Leaves the `limit` heaviest entries of each group; ties go to the lower peer, then path.
+// Keeps the `limit` heaviest entries of each group; equal ones by lower peer, then path.
 void keep_heaviest_causes(GrowArray<MergedCause>* list, size_t limit);
 
-// Leaves the `limit` heaviest ranks of each path, once each, which then stand together.
+// Keeps the `limit` heaviest ranks of each path, one entry each, and sorts them by path.
 void keep_heaviest_stalls(GrowArray<MergedStall>* list, size_t limit);
 
 }  // namespace dwell

@@ -1,5 +1,5 @@
-// See rank_list.h. DESIGN 2: the merge is plain code without exceptions, and nothing that comes
-// from another process is trusted.
+// Encodes, joins and reads the packed rank descriptions of rank_list.h. Plain code without
+// exceptions (DESIGN 2); bytes of another process are checked before they are used.
 #include "summarize/merge/rank_list.h"
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@ constexpr int kNames = 3;
 constexpr size_t kPieceBytes = 16 * 1024;
 constexpr uint64_t kCopiedBytes = 2 * 1024;  // lists up to this size are copied, not moved
 
-// In the order of their bits: those that differ most often first, so that most entries name what
-// differs in two bytes.
+// Fields in the order of their bits: the fields that differ most often come first, so the field
+// mask of most entries needs two bytes.
 template <typename Rank, typename Visit>
 constexpr void each_number(Rank& rank, Visit visit) {
     visit(rank.rank), visit(rank.pid), visit(rank.start_unix_ns), visit(rank.real_ns);
@@ -141,7 +141,8 @@ class Cursor {
     const char* end_;
 };
 
-// `rank` holds the entry before. Its names then lie in the bytes of the cursor, or where they did.
+// On entry `rank` holds the previous entry. Its names then lie in the bytes of the cursor, or stay
+// where they were.
 bool decode(Cursor* cursor, MergedRank* rank) {
     uint64_t differs;
     if (!cursor->number(&differs) || differs >> (kNumbers + kNames) != 0) return false;
@@ -160,7 +161,7 @@ bool decode(Cursor* cursor, MergedRank* rank) {
     return true;
 }
 
-// One entry and nothing else.
+// Decodes bytes that must hold exactly one entry.
 bool decode_whole(const GrowArray<char>& bytes, MergedRank* rank) {
     Cursor cursor(bytes.data(), bytes.size());
     return decode(&cursor, rank) && cursor.at_end();
@@ -179,7 +180,7 @@ void RankList::swap(RankList& other) noexcept {
     last_.swap(other.last_);
 }
 
-// Room for `bytes` behind the last piece, without moving more than kPieceBytes.
+// Makes room for `bytes` after the last piece, without moving more than kPieceBytes.
 bool RankList::make_room(size_t bytes) {
     Piece* tail = pieces_.empty() ? nullptr : pieces_.end() - 1;
     if (tail != nullptr && tail->capacity - tail->end >= bytes) return true;
@@ -225,7 +226,7 @@ bool RankList::take(RankList* from) {
         return true;
     }
     if (from->count_ > UINT32_MAX - count_) return false;
-    // The first entry of `from` stands behind another one now.
+    // The first entry of `from` follows another entry now, so it is encoded again.
     MergedRank last{}, first{};
     Piece* head = from->pieces_.begin();
     Cursor cursor(head->data + head->begin, head->end - head->begin);

@@ -1,13 +1,12 @@
-// What the ranks of a job say of themselves, packed: in a merge step the descriptions of many ranks
-// are moved as they are, in the same time however many they are, and read only at the end, where
-// the profile is made (DESIGN 2). An entry holds what differs from the rank before it, so names
-// that ranks share are said once. Without exceptions: calls that need memory say whether they got
-// it.
+// The descriptions of the ranks of a job, packed. A merge step moves the descriptions of many ranks
+// unread, in a time that does not depend on their number; they are read only when the profile is
+// made (DESIGN 2). An entry holds the differences from the rank before, so a name that ranks share
+// is stored once. Without exceptions: calls that allocate return whether the memory was there.
 //
 // Bytes of an entry: a number whose bit i is set when field i differs from the entry before (the
-// first: from zeros and empty names); of each such field its difference, modulo 2^64 with the sign
-// in the lowest bit; of a name its length and its bytes with a zero behind them. Numbers
-// are in groups of seven bits, the lowest first, the eighth bit set in all but the last byte.
+// first: from zeros and empty names); for each such field its difference, modulo 2^64 with the sign
+// in the lowest bit; for a name its length and its bytes with a zero behind them. Numbers are in
+// groups of seven bits, the lowest first, the eighth bit set in all but the last byte.
 #ifndef DWELL_SUMMARIZE_MERGE_RANK_LIST_H_
 #define DWELL_SUMMARIZE_MERGE_RANK_LIST_H_
 
@@ -33,8 +32,8 @@ struct MergedRank {
     uint32_t first_processor;
     int64_t start_unix_ns;
     uint64_t real_ns;  // start of the process to the end of MPI_Finalize (or last finished call)
-    uint64_t intrusion_ns;     // of its process_thread: real less virtual time at the end
-    uint64_t own_ns;           // of its process_thread: what dwell itself cost
+    uint64_t intrusion_ns;     // of its process_thread: real minus virtual time at the end
+    uint64_t own_ns;           // of its process_thread: the cost of dwell itself
     uint64_t injected_ns;      // delays added on purpose
     uint64_t paused_ns;        // of its process_thread
     uint64_t call_cost_ns_q8;  // calibrated cost of a wrapped call, in 1/256 ns
@@ -45,7 +44,7 @@ struct MergedRank {
     uint64_t folded_paths;
     uint64_t files_unnamed;
     uint64_t io_unobserved;
-    uint64_t process_thread;  // whose times are the rank's: see FileHeader
+    uint64_t process_thread;  // the thread whose times are the rank's: see FileHeader
     uint64_t dropped;
     uint64_t guessed;
     uint64_t clock_errors;
@@ -53,7 +52,7 @@ struct MergedRank {
     uint64_t probes;  // see ThreadRecord
     uint64_t probes_missed;
     uint64_t probes_dropped;
-    uint64_t threads_cut;     // in the middle of a probe at the end: what they had open has no end
+    uint64_t threads_cut;     // threads that ended inside a probe: their open entries have no end
     int64_t clock_offset_ns;  // see FileHeader
     int64_t clock_drift_ns;
     uint64_t clock_bound_ns;
@@ -64,7 +63,7 @@ struct MergedRank {
     uint64_t queued_ns;       // waited for a processor in long computations,
     uint64_t queued_call_ns;  // and in the transfer of long calls
     uint64_t stalls_dropped;  // see ThreadRecord
-    uint64_t usage_ns;        // what of its time `usage` is of, from the start on; 0: not known
+    uint64_t usage_ns;        // the time from the start that `usage` covers; 0: not known
     ProcessUsage usage;
     const char* host = "";
     const char* program = "";
@@ -82,27 +81,28 @@ class RankList {
     ~RankList();
     void swap(RankList& other) noexcept;
 
-    // Ranks in the list, as far as is known without reading it: what came from another process is
-    // believed until keep_readable().
+    // Number of ranks in the list. Not verified for lists of other processes until keep_readable().
     uint32_t size() const { return count_; }
     bool empty() const { return count_ == 0; }
     uint64_t bytes() const { return bytes_; }
-    // The last entry once more, whole: by it the next list is joined without reading this one.
+    // A full copy of the last entry, which lets the next list be joined without reading this one.
     const GrowArray<char>& last() const { return last_; }
 
     // The names are copied.
     bool add(const MergedRank& rank);
-    // Appends `from`, which is empty afterwards; the time depends on neither size. False when
-    // memory ran out or the ends of the lists that meet are damaged: both are unchanged then.
+    // Appends `from`, which is empty afterwards; the time does not depend on either size. Returns
+    // false without memory, or when the last entry of this list or the first of `from` is damaged;
+    // both are unchanged then.
     bool take(RankList* from);
-    // Becomes the `count` ranks in `bytes`, of which only `last` is read now, and leaves `bytes`
-    // empty. False when they cannot be that: the list and `bytes` are unchanged then.
+    // Takes the `count` ranks in `bytes`, reads only `last`, and leaves `bytes` empty. Returns
+    // false when `count` and the bytes cannot agree; the list and `bytes` are unchanged then.
     bool adopt(uint32_t count, GrowArray<char>* bytes, GrowArray<char>* last);
     bool is_readable() const;
-    // Leaves the entries before the first damaged one. False when any had to go.
+    // Keeps the entries before the first damaged one. Returns false when entries were removed.
     bool keep_readable();
 
-    // The bytes of the list in order, in a few pieces: use(bytes, size) -> goes on?
+    // Visits the bytes of the list in order, in a few pieces: use(bytes, size) returns whether to
+    // go on.
     template <typename Use>
     bool each_piece(Use use) const {
         for (const Piece& piece : pieces_) {
@@ -129,11 +129,11 @@ class RankList {
     GrowArray<char> last_;
 };
 
-// Reads a list that does not change meanwhile; the names lie in the list.
+// Reads a list that does not change meanwhile; the names point into the list.
 class RankReader {
   public:
     explicit RankReader(const RankList& list) : list_(list) {}
-    // False behind the last rank, and where the bytes are damaged.
+    // Returns false after the last rank, and where the bytes are damaged.
     bool next(MergedRank* rank);
 
   private:

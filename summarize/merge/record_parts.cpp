@@ -1,5 +1,5 @@
-// What belongs to nodes and threads beside their counts and times: partners, sizes, waits, files,
-// phases, metrics; and the process grids.
+// Reads the parts of a record file that hang on nodes and threads beside counts and times:
+// partners, sizes, waiting, files, phases, metrics; and the process grids.
 #include <algorithm>
 #include <iterator>
 #include <tuple>
@@ -12,20 +12,21 @@
 namespace dwell {
 namespace {
 
-constexpr uint64_t kLeastStall = 10;  // a tenth of a computation is no computation
+constexpr uint64_t kLeastStall = 10;  // computations that lost less than a tenth are not reported
 
 uint64_t hash_of_peer(uint32_t node, uint32_t peer) { return mix_hash(node, peer); }
 
-// Rounded up. The library, which merges, does without that of mathematics.
+// Square root, rounded up. libdwell.so merges too, and must not depend on the mathematics library.
 uint64_t root_of(Wide square) {
-    Wide below = 0;  // the largest number whose square is less
+    Wide below = 0;  // the greatest number whose square is smaller
     for (Wide bit = Wide{1} << 62; bit != 0; bit >>= 1) {
         if ((below + bit) * (below + bit) < square) below += bit;
     }
     return square != 0 ? static_cast<uint64_t>(below + 1) : 0;
 }
 
-// Of the entries that trials tell of. UINT64_MAX: there are more squares than fit.
+// Standard error of the number of entries, from the trials. UINT64_MAX: the sum of squares does not
+// fit.
 uint64_t standard_error_of(const ProbePart& probe) {
     return probe.off_squares != UINT64_MAX ? root_of(probe.off_squares) : probe.off_entries;
 }
@@ -34,8 +35,9 @@ bool is_before(const Site& a, const Site& b) {
     return std::tie(a.offset, a.module, a.kind) < std::tie(b.offset, b.module, b.kind);
 }
 
-// Entries are seen or not with the stretch of time that they lie in: of `entries` in stretches of
-// equal length the root of their number is uncertain, and all where one is much longer.
+// Whether an entry is observed depends on the stretch of time it falls into. For `entries` in
+// stretches of equal length the standard error is the root of their number; where one stretch is
+// much longer, all entries are uncertain.
 uint64_t error_of_stretches(const OffSite& off, uint64_t entries) {
     const double share = off.squares / (off.stretches * off.stretches);
     if (!(share >= 0 && share < 1)) return entries;
@@ -62,7 +64,7 @@ uint64_t RecordReader::uncertain_entries(const Site& site, const ProbePart& prob
         [](const OffSite& known, const Site& wanted) { return is_before(known.site, wanted); });
     const bool was_off = off != off_sites_.end() && !is_before(site, off->site);
     const uint64_t entries = probe.off_entries + probe.off_cut;
-    if (was_off && entries == 0) return 1;  // no trial that saw one tells of no error either
+    if (was_off && entries == 0) return 1;  // trials without any entry give no error either
     const Wide of_trials = standard_error_of(probe);
     const Wide of_stretches = was_off ? error_of_stretches(*off, entries) : 0;
     return root_of(of_trials * of_trials + of_stretches * of_stretches) + probe.off_cut;
@@ -76,7 +78,7 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         return true;
     }
     if (is_probe_kind(static_cast<uint8_t>(node.site.kind))) {
-        // A thread that works in a region has the path of the one that forked it, uncounted.
+        // A thread that works in a region has the path of the forking thread, with count 0.
         if (node.count != 0) totals->entered_ns = totals->time_ns;
         ProbePart probe{};
         if (node.part != 0 && !load(node.part, &probe)) probe = ProbePart{};
@@ -91,7 +93,8 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         }
         const uint64_t timed = node.count - totals->untimed;
         if (timed != 0) {
-            // Entries while it was off may be recursive: those share the time of one that is timed.
+            // Entries while the probe was off may be recursive; recursive entries share the time of
+            // one timed entry.
             const uint64_t off = off_is_known(*totals) ? totals->off_entries : 0;
             totals->estimated_ns = ns(scale(node.ticks, probe.counted, timed) +
                                       scale(node.ticks, off, node.count - probe.counted));
@@ -102,7 +105,7 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         return true;
     }
     if (node.count != 0) {
-        // A call that was left by a throw counts, but has no duration.
+        // A call that ended with an exception is counted, but has no duration.
         totals->min_ns = node.min_ticks != UINT64_MAX ? ns(node.min_ticks) : 0;
         totals->max_ns = ns(node.max_ticks);
     }
@@ -171,7 +174,7 @@ bool RecordReader::read_io(CellIndex cell, uint32_t merged, Totals* totals) {
     return true;
 }
 
-// Calls that the analysis does not follow, or that of a rank without it, are not known at all.
+// Calls without analysis, or of a rank without it, have no known waiting time.
 bool RecordReader::read_wait(CellIndex cell, uint32_t merged, Totals* totals) {
     const MpiCallInfo& call = kMpiCalls[out_->nodes[merged].call];
     const bool follows = call.analysed && (header_.flags & kFileWaits) != 0;
@@ -247,7 +250,7 @@ bool RecordReader::read_stalls() {
     return true;
 }
 
-// The threads of a rank are one: what the furthest of them reached is what the rank reached.
+// A rank's threads are joined: the rank reached the greatest number of its threads.
 bool RecordReader::add_phase(CellIndex part, uint32_t merged) {
     ProbePart probe;
     if (!load(part, &probe) || (probe.first_iteration == 0 && probe.iteration == 0)) return true;
@@ -262,7 +265,7 @@ bool RecordReader::add_phase(CellIndex part, uint32_t merged) {
     return true;
 }
 
-// The file's list begins with what was described last.
+// The file's list begins with the newest description.
 bool RecordReader::read_grids() {
     GrowArray<CellIndex> cells;
     GridRecord record;
@@ -275,7 +278,7 @@ bool RecordReader::read_grids() {
     return true;
 }
 
-// One that is damaged, or written just now, is left out. False when memory ran out.
+// Skips a record that is damaged or only partly written. Returns false without memory.
 bool RecordReader::read_grid(const GridRecord& record) {
     doubt(record.dimensions < 1 || record.dimensions > kGridDimensions);
     if (record.dimensions < 1 || record.dimensions > kGridDimensions) return true;
@@ -297,7 +300,7 @@ bool RecordReader::read_grid(const GridRecord& record) {
     uint64_t name = 0;
     if (!read_name(record.name, &name)) return false;
     grid.name = static_cast<uint32_t>(name);
-    if (find_grid(*out_, grid) != kNoGrid) return true;  // two of one name: the file is damaged
+    if (find_grid(*out_, grid) != kNoGrid) return true;  // two with one name: the file is damaged
     place.grid = static_cast<uint32_t>(out_->grids.size());
     return out_->grids.push(grid) && out_->places.push(place);
 }
@@ -335,7 +338,7 @@ bool RecordReader::read_peers(const CommPart& part, uint32_t merged) {
     return true;
 }
 
-// The threads of a rank are one towards a partner.
+// A rank's threads are joined by partner.
 bool RecordReader::add_peer(const TrafficPeerRecord& record, uint32_t merged) {
     GrowArray<MergedPeer>& peers = out_->peers;
     const uint64_t hash = hash_of_peer(merged, record.peer);
@@ -364,9 +367,9 @@ bool RecordReader::add_peer(const TrafficPeerRecord& record, uint32_t merged) {
     return true;
 }
 
-// A call that completes several requests shares its time out evenly among their partners, though
-// it waited for one, or for the receiver of a send: that one gets what it was waited for, of what
-// the others have beyond theirs.
+// A call that completes several requests shares its time evenly among their partners, although it
+// waited for one of them, or for the receiver of a send. That partner gets the time it was waited
+// for, taken from what the other partners have beyond their own waiting.
 bool RecordReader::settle_peers() {
     struct Shares {
         uint64_t missing;
@@ -393,7 +396,7 @@ bool RecordReader::settle_peers() {
         }
         const uint64_t spare = peer.time_ns - peer.sync_ns;
         const uint64_t taken = std::min(of_node.missing, of_node.spare);
-        // Rounded up: together they never have more than the call.
+        // Rounded up, so that the partners together never exceed the call.
         const uint64_t given = scale(spare, taken, of_node.spare);
         peer.time_ns -= std::min(spare, given + 1);
         peer.max_ns = std::min(peer.max_ns, peer.time_ns);

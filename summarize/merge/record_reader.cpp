@@ -1,4 +1,4 @@
-// The file, its threads and the trees of their nodes.
+// Reads the header of a record file, its threads and their trees of nodes into merged records.
 #include "summarize/merge/record_reader.h"
 
 #include <string.h>
@@ -14,14 +14,14 @@
 namespace dwell {
 namespace {
 
-// A name in the header, which may be cut off.
+// A name in the header, which may be truncated.
 template <size_t kBytes>
 const char* terminated(char (&name)[kBytes]) {
     name[kBytes - 1] = '\0';
     return name;
 }
 
-// A construct that is nothing but waiting until others come, or are done.
+// A construct whose whole time is waiting for other threads.
 bool only_waits(const MergedNode& node) {
     if (!is_openmp(node.kind)) return false;
     const auto construct = static_cast<OmpConstruct>(node.call);
@@ -90,7 +90,7 @@ bool RecordReader::read_module(CellIndex cell, const ModuleRecord& record) {
 
 namespace {
 
-// The latest virtual time that is known of the thread, beside what it has open.
+// The latest known virtual time of the thread, apart from its open entries.
 uint64_t last_virtual(const ThreadRecord& thread) {
     const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
     const uint64_t left = thread.last_ticks > gone ? thread.last_ticks - gone : 0;
@@ -169,8 +169,8 @@ bool RecordReader::read_tree(CellIndex root) {
     return steps_.push(Step{root, kNoNode});
 }
 
-// Reads the nodes on steps_ and all below them, parents first. Intervals name nodes that may not be
-// read yet, so they are put aside unless `intervals_too`.
+// Reads the nodes on steps_ and all nodes below them, parents first. Intervals refer to nodes that
+// may not be read yet, so they are put aside unless `intervals_too`.
 bool RecordReader::walk(uint32_t thread, bool intervals_too) {
     while (!steps_.empty()) {
         const Step step = steps_[steps_.size() - 1];
@@ -193,7 +193,7 @@ bool RecordReader::walk(uint32_t thread, bool intervals_too) {
             if (!intervals_.push(step)) return false;
             continue;
         }
-        // What was opened there was no file.
+        // The opened path was not a file.
         if (node.site.kind == SiteKind::kIo && node.count == 0) continue;
         uint32_t merged = kNoNode;
         if (!read_node(step, node, thread, &merged)) return false;
@@ -219,7 +219,7 @@ bool RecordReader::read_node(Step step, const Node& node, uint32_t thread, uint3
     const bool phase = is_named(place) && (place.flags & kNodePhase) != 0;
     if (phase && !add_phase(node.part, *merged)) return false;
     if (node.site.kind != SiteKind::kSample) return add_row(*merged, thread, totals);
-    // None are left behind a reset.
+    // After a reset there are none.
     return totals.count == 0 || out_->sample_rows.push({*merged, rank_, thread, 0, totals.count});
 }
 
@@ -257,7 +257,7 @@ void RecordReader::set_site(const Node& node, MergedNode* place) const {
     if (of_sample) place->call = node.site.call;
 }
 
-// Of statements, whose entries do not overlap.
+// Only for statements, whose entries do not overlap.
 void RecordReader::doubt_node(CellIndex cell, const Node& node) {
     const SiteKind kind = node.site.kind;
     if (kind != SiteKind::kCommunication && kind != SiteKind::kIo) return;
@@ -287,7 +287,7 @@ void RecordReader::doubt_histogram(const SizeHistogram& histogram, const MergedN
     doubt(events == 0 && totals.count > totals.failed);
 }
 
-// A name that is damaged is empty. False when memory ran out.
+// A damaged name becomes empty. Returns false without memory.
 bool RecordReader::read_name(CellIndex cell, uint64_t* text) {
     *text = 0;
     TextRecord record;
@@ -301,8 +301,8 @@ bool RecordReader::read_name(CellIndex cell, uint64_t* text) {
     return true;
 }
 
-// What the nodes of a list took; call statements have no time of their own. In a damaged file lists
-// may be circles: no more than `left` nodes are read.
+// Sum of the times of the nodes of a list; call statements have no time of their own. A damaged
+// list may be circular, so at most `left` nodes are read.
 uint64_t RecordReader::listed_ticks(CellIndex first, bool of_call, uint32_t* left) const {
     uint64_t ticks = 0;
     Node node;
@@ -318,7 +318,7 @@ uint64_t RecordReader::listed_ticks(CellIndex first, bool of_call, uint32_t* lef
     return ticks;
 }
 
-// What lies in the entry of a node that is open: not in those that have ended.
+// The time of children within the entry of a node that is still open, without its earlier entries.
 uint64_t RecordReader::inside_ticks(CellIndex open) const {
     Node node;
     if (!load(open, &node)) return 0;
@@ -327,9 +327,9 @@ uint64_t RecordReader::inside_ticks(CellIndex open) const {
     return inside > node.ticks ? inside - node.ticks : 0;
 }
 
-// What probes had open when the file was last written: so far it took the time from its entry to
-// the end of the observation, where that is known of the thread, or else to the thread's last
-// communication, to the entry of the last of them, or as long as what is known to lie in that.
+// Closes the probes that were open when the file was last written. An open entry lasts until the
+// end of the thread's observation, where known; else until the thread's last communication, until
+// its innermost open entry, or as long as the time known inside it.
 bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     const uint64_t entries = std::min(thread.probe_depth, thread.probe_stack_entries);
     const uint64_t cells = (entries + 1) * sizeof(ProbeEntry) / kCellBytes + 1;
@@ -343,7 +343,7 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
         if (i == entries && entry.flags == 0) {
             now = std::max(now, entry.entry_virtual + inside_ticks(entry.node));
         }
-        // A stopped one holds a duration, what it took until then.
+        // The field of a stopped entry holds the duration up to the stop.
         const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
         if (!stopped) now = std::max(now, entry.entry_virtual);
         const uint32_t merged = node_at(entry.node);
@@ -405,7 +405,7 @@ bool RecordReader::read_intervals() {
     return true;
 }
 
-// Of the rows that were begun last: communication and I/O, or intervals.
+// Sum over the newest rows: of communication and I/O, or of intervals.
 uint64_t RecordReader::time_of_rows(bool of_intervals) const {
     uint64_t time_ns = 0;
     for (size_t i = first_row_; i < out_->rows.size(); i++) {
@@ -418,16 +418,16 @@ uint64_t RecordReader::time_of_rows(bool of_intervals) const {
 }
 
 uint64_t RecordReader::real_ns() const {
-    // Without MPI_Finalize the observation of calls ends with the last finished one: what came
-    // after it, up to the end of the process, belongs to no statement. That of probes goes on.
+    // Without MPI_Finalize the observation of calls ends with the last finished call: the time from
+    // there to the end of the process belongs to no statement. Probes are observed to the end.
     const bool to_its_end = header_.state == FileState::kFinalized || figures_.probes != 0;
     const uint64_t end = to_its_end && header_.end_ticks != 0 ? header_.end_ticks : last_ticks_;
     const uint64_t begin = std::max(header_.start_ticks, header_.reset_ticks);
     return end > begin ? ns(end - begin) : 0;
 }
 
-// Of a process without MPI that came to its end: nothing but probes and statements tells of time,
-// and what they do not take is the program's own. 0 for others.
+// Time of a process without MPI that ended normally: only probes and statements measure time there,
+// and the rest is the program's own. 0 for other processes.
 uint64_t RecordReader::process_ns() const {
     const bool serial = (header_.flags & kFileSerial) != 0;
     if (!serial || header_.state != FileState::kFinalized) return 0;
@@ -435,12 +435,13 @@ uint64_t RecordReader::process_ns() const {
     return real_ns() - std::min(other_ns, real_ns());
 }
 
-// What a thread of the program's did outside of statements and of intervals between them:
+// The time of an application thread outside of statements and of the intervals between them is
 // computation of the program itself.
 bool RecordReader::add_rest_of_life(const ThreadSpan& thread) {
     uint64_t lived_ns = thread.lived_ns;
     if (thread.number == header_.process_thread && process_ns() != 0) {
-        // Others may have had that record before; or else one of them stands for the first one.
+        // Other threads may have used that record before, or else one of them replaces the first
+        // thread.
         lived_ns = process_ns() + (has_main_ ? lived_ns : 0);
     }
     const uint64_t known_ns = thread.statements_ns + time_of_rows(true);

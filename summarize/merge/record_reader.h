@@ -1,7 +1,6 @@
-// From one record file to merged records. The file may be of a process that runs on or was killed,
-// or damaged: it is copied cell by cell, every index is checked, and no cell is taken twice, so
-// that neither a wild link nor a circle does more than end a list. Layout:
-// runtime/contract/record_layout.h.
+// Reads one record file (layout: runtime/contract/record_layout.h) into merged records. The file
+// may belong to a running or killed process, or be damaged. So it is copied cell by cell, every
+// index is checked, and no cell is used twice: a wrong link or a circle can only end a list.
 #ifndef DWELL_SUMMARIZE_MERGE_RECORD_READER_H_
 #define DWELL_SUMMARIZE_MERGE_RECORD_READER_H_
 
@@ -16,7 +15,7 @@
 
 namespace dwell {
 
-// What a cell has been taken for; smaller values are the merged index of its node.
+// How a cell is used; smaller values are the merged index of its node.
 constexpr uint32_t kCellFree = 0xffffffffu;
 constexpr uint32_t kCellTaken = 0xfffffffeu;
 
@@ -45,7 +44,7 @@ class RecordReader {
     bool read();
 
   private:
-    struct Step {  // a node still to be read, and where it belongs
+    struct Step {  // a node still to be read, and its merged parent
         CellIndex cell;
         uint32_t parent;
     };
@@ -54,7 +53,7 @@ class RecordReader {
         size_t intervals_end;
         CellIndex first_metric;
         CellIndex first_stall;
-        uint64_t lived_ns;  // of those that are the program's, all together
+        uint64_t lived_ns;  // of all threads of the program together
         uint64_t statements_ns;
     };
 
@@ -114,21 +113,21 @@ class RecordReader {
         memcpy(record, file_ + static_cast<size_t>(cell) * kCellBytes, sizeof(T));
         return true;
     }
-    // The same, for the first use of the cell only.
+    // Reads a cell that was not used before.
     template <typename T>
     bool take(CellIndex cell, T* record) {
         if (!load(cell, record) || cells_taken_[cell] != kCellFree) return false;
         cells_taken_[cell] = kCellTaken;
         return true;
     }
-    // What is linked is filled before, so nothing like that is ever half done; but a running
-    // process may link cells that it took after the header was read.
+    // Cells are filled before they are linked, so a linked cell is never incomplete; but a running
+    // process may link cells allocated after the header was read.
     bool is_lost(CellIndex cell) const {
         const bool later = cell >= cells_ && cell < bytes_ / kCellBytes;
         return cell != 0 && !later && (!in_file(cell, 1) || cells_taken_[cell] != kCellFree);
     }
     void doubt(bool cannot_be) { damaged_ = damaged_ || cannot_be; }
-    // Of partners and causes: what is made has a count, until it is forgotten.
+    // For lists of partners and causes: an entry in use has a count, a cleared one has none.
     template <typename T>
     bool is_empty(const T& record) const {
         return header_.reset_ticks == 0 && record.count == 0 && record.ticks == 0 &&
@@ -164,9 +163,9 @@ class RecordReader {
     GrowArray<Step> intervals_;
     GrowArray<ThreadSpan> threads_;
     MergedRank figures_{};
-    bool has_main_ = false;  // the process's thread is the first one of the program
+    bool has_main_ = false;  // the process's thread is the program's first thread
     uint64_t last_ticks_ = 0;
-    CellIndex open_node_ = 0;  // of the current thread: may be half booked
+    CellIndex open_node_ = 0;  // of the current thread: its record may be incomplete
     bool damaged_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Conversions of figures that may come from damaged files: what does not fit is the nearest number
-// that does.
+// Conversions of figures that may come from damaged files: a value out of range becomes the nearest
+// value of the target type.
 #ifndef DWELL_SUMMARIZE_MERGE_SATURATING_H_
 #define DWELL_SUMMARIZE_MERGE_SATURATING_H_
 
@@ -8,7 +8,7 @@
 namespace dwell {
 
 inline uint64_t whole_number(double value) {
-    if (!(value > 0)) return 0;  // of what is no number, too
+    if (!(value > 0)) return 0;  // NaN included
     return value < 0x1p64 ? static_cast<uint64_t>(value) : UINT64_MAX;
 }
 

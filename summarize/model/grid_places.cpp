@@ -1,3 +1,4 @@
+// Implements the naming of ranks by their coordinates in a process grid; see grid_places.h.
 #include "summarize/model/grid_places.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@ GridPlaces::GridPlaces(const Profile& profile) {
         if (grid.places.empty() || is_contradicted(profile, grid)) continue;
         const auto [one, other] = ranks_at_one_place(grid);
         if (one != other) continue;
-        grid_ = &grid;  // the grid with most ranks comes first
+        grid_ = &grid;  // grids are sorted: the one with most ranks comes first
         return;
     }
 }

@@ -1,4 +1,5 @@
-// Ways through a profile that several writers share: nodes from the root down, rows by thread.
+// Traversals of a profile that several writers share (nodes from the root down, rows by thread),
+// and small questions about its nodes and ranks.
 #ifndef DWELL_SUMMARIZE_MODEL_PROFILE_WALK_H_
 #define DWELL_SUMMARIZE_MODEL_PROFILE_WALK_H_
 
@@ -16,7 +17,7 @@
 
 namespace dwell {
 
-// Every node once, each before its children, children in their order.
+// Every node once, each before its children, siblings in order.
 inline std::vector<uint32_t> nodes_from_root(const Profile& profile) {
     std::vector<uint32_t> order;
     if (profile.nodes.empty()) return order;
@@ -53,7 +54,7 @@ void sum_into_parents(const Profile& profile, const std::vector<uint32_t>& order
     }
 }
 
-// Whether `at` is `node` or lies below it.
+// Whether `at` is `node` or one of its descendants.
 inline bool is_around(const std::vector<ProfileNode>& nodes, uint32_t node, uint32_t at) {
     while (at != kNoNode && at != node) at = nodes[at].parent;
     return at == node;
@@ -65,19 +66,20 @@ inline bool is_communication(const ProfileNode& node) {
 
 inline bool is_io(const ProfileNode& node) { return node.kind == SiteKind::kIo; }
 
-// Measured where it stands, by a wrapper; nothing lies in it.
+// Whether a wrapper measures the node; such nodes have no children.
 inline bool is_statement(const ProfileNode& node) { return is_communication(node) || is_io(node); }
 
-// Made by a probe, or told by OpenMP: time and count are measured.
+// Whether a probe or OpenMP's callbacks measured time and count of the node.
 inline bool is_probed(const ProfileNode& node) { return (node.labels & kLabelProbed) != 0; }
 
-// Of a process that never called MPI, by its own probes (`dwell run` samples those without).
+// Whether the rank never called MPI and was measured by its own probes (`dwell run` samples such
+// processes without probes).
 inline bool is_probed_serial(const ProfileRank& rank) {
     return (rank.flags & kFileSerial) != 0 && rank.state == FileState::kFinalized;
 }
 
-// Of all its threads, where that is known (`usage_ns`): what it had while it was sampled, at least,
-// and all that passed since it was last asked.
+// Processor time of all threads of a rank, where known (`usage_ns`): at least the time while it was
+// sampled, plus all time that has passed since the last query.
 inline uint64_t processor_ns(const ProfileRank& rank) {
     const uint64_t used_ns = rank.usage.user_ns + rank.usage.system_ns;
     const uint64_t sampled_ns =
@@ -85,8 +87,8 @@ inline uint64_t processor_ns(const ProfileRank& rank) {
     return std::max(used_ns, sampled_ns) + rank.real_ns - std::min(rank.usage_ns, rank.real_ns);
 }
 
-// What a procedure of the system counts for: the innermost one around it that is none. Others, and
-// where there is none: itself.
+// The node that stands for `node` in short reports: for a procedure of the system the innermost
+// enclosing procedure of the user. Otherwise, and if there is none, `node` itself.
 inline uint32_t own_code(const Profile& profile, uint32_t node) {
     for (uint32_t at = node; at != kNoNode && at != 0; at = profile.nodes[at].parent) {
         const ProfileNode& code = profile.nodes[at];
@@ -95,7 +97,8 @@ inline uint32_t own_code(const Profile& profile, uint32_t node) {
     return node;
 }
 
-// Adds up stalls of one rank. `most_io_ns`: of the part whose I/O statement stands for all.
+// Adds up stalls of one rank. `most_io_ns`: I/O time of the part whose I/O statement represents the
+// sum.
 inline void add_stall(const ProfileStall& part, uint64_t* most_io_ns, ProfileStall* all) {
     if (part.io_node != kNoNode && part.io_ns >= *most_io_ns) {
         all->io_node = part.io_node;
@@ -113,7 +116,7 @@ inline void add_stall(const ProfileStall& part, uint64_t* most_io_ns, ProfileSta
 
 inline bool is_openmp(const ProfileNode& node) { return node.kind == SiteKind::kOpenMp; }
 
-// What is known of a thread of a rank, or null.
+// The entry of a thread of a rank, or null.
 inline const ProfileThread* find_thread(const Profile& profile, uint32_t rank, uint32_t thread) {
     const auto key = [](const ProfileThread& at) { return std::make_pair(at.rank, at.thread); };
     const auto wanted = std::make_pair(rank, thread);
@@ -132,7 +135,7 @@ inline bool has_probes(const Profile& profile) {
     return std::any_of(profile.nodes.begin(), profile.nodes.end(), is_probed);
 }
 
-// Of the source, not those of OpenMP.
+// Whether some node has a probe in the source; OpenMP's do not count.
 inline bool has_source_probes(const Profile& profile) {
     return std::any_of(profile.nodes.begin(), profile.nodes.end(),
                        [](const ProfileNode& node) { return is_probed(node) && !is_openmp(node); });

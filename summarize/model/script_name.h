@@ -1,4 +1,4 @@
-// What a program is called whose executable is only an interpreter: by its script.
+// Names a program whose executable is only an interpreter by its script.
 #ifndef DWELL_SUMMARIZE_MODEL_SCRIPT_NAME_H_
 #define DWELL_SUMMARIZE_MODEL_SCRIPT_NAME_H_
 
@@ -10,8 +10,8 @@
 
 namespace dwell {
 
-// The script or module that Python was started with (its arguments joined by spaces); empty where
-// the program is another one, or was given none.
+// The script or module that Python was started with (its arguments joined by spaces). Empty for
+// other programs, and without a script.
 inline std::string script_name(std::string_view program, const std::string& command) {
     if (!base_name(program).starts_with("python")) return {};
     std::istringstream words(command);
@@ -22,7 +22,7 @@ inline std::string script_name(std::string_view program, const std::string& comm
         if (word.starts_with("-m")) {
             word.erase(0, 2);
             if (word.empty()) words >> word;
-            if (word != "mpi4py") return word;  // that one runs the script behind it
+            if (word != "mpi4py") return word;  // mpi4py itself runs the script that follows
         } else if (word == "-X" || word == "-W") {
             words >> word;
         } else if (word[0] != '-') {
@@ -32,7 +32,7 @@ inline std::string script_name(std::string_view program, const std::string& comm
     return {};
 }
 
-// What people call the program.
+// The name of the program for people.
 inline std::string shown_program(std::string_view program, const std::string& command) {
     const std::string script = script_name(program, command);
     return script.empty() ? std::string(base_name(program)) : script;

@@ -1,4 +1,4 @@
-// Paths of source files as people read them.
+// Shortens paths of source files for people.
 #ifndef DWELL_SUMMARIZE_MODEL_SOURCE_PATHS_H_
 #define DWELL_SUMMARIZE_MODEL_SOURCE_PATHS_H_
 
@@ -13,7 +13,7 @@ inline std::string_view base_name(std::string_view path) {
     return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// `path` below `folder` (unless absolute, or the folder is empty), without the "." and empty
+// `path` inside `folder` (unless absolute, or the folder is empty), without the "." and empty
 // elements that build systems leave in paths.
 inline std::string tidy_path(std::string_view path, std::string_view folder) {
     std::string whole(path);

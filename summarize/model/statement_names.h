@@ -1,4 +1,4 @@
-// What a communication or I/O statement calls.
+// The name of the function that a communication or I/O statement calls.
 #ifndef DWELL_SUMMARIZE_MODEL_STATEMENT_NAMES_H_
 #define DWELL_SUMMARIZE_MODEL_STATEMENT_NAMES_H_
 
@@ -10,7 +10,7 @@
 
 namespace dwell {
 
-// The C name; empty when the number is none.
+// The C name; empty for an unknown number.
 inline const char* statement_name(SiteKind kind, uint16_t call) {
     const char* name = nullptr;
     if (kind == SiteKind::kIo) {

@@ -1,3 +1,5 @@
+// Estimates waiting of calls without measured waiting; the method is described in
+// blocked_estimate.h.
 #include "summarize/profile/blocked_estimate.h"
 
 #include <algorithm>
@@ -28,7 +30,7 @@ bool receives_much(const MergedNode& node) {
     return node.totals.bytes_received / node.totals.count >= kLargeBytes;
 }
 
-// The call, and the size of its messages in powers of two.
+// The key of calls that are compared: the function, and the message size as a power of two.
 using Operation = std::pair<uint16_t, int>;
 Operation operation_of(const MergedNode& node) {
     const Totals& totals = node.totals;
@@ -36,7 +38,7 @@ Operation operation_of(const MergedNode& node) {
     return {node.call, std::bit_width(bytes)};
 }
 
-// The shortest call of each operation at nodes that some ranks do not have.
+// The shortest call of each operation, over nodes that some ranks do not have.
 std::map<Operation, uint64_t> shortest_of_partial(const Merged& merged) {
     std::map<Operation, uint64_t> shortest;
     for (const MergedNode& node : merged.nodes) {
@@ -52,14 +54,14 @@ uint64_t above(const Totals& totals, uint64_t transfer_ns) {
     return least < totals.time_ns ? totals.time_ns - static_cast<uint64_t>(least) : 0;
 }
 
-// The share of the calls whose waiting is not known.
+// The part of `all` that belongs to the calls with unknown waiting.
 uint64_t unknown_part(const Totals& totals, uint64_t all) {
     const uint64_t unknown = std::min(totals.unknown_waits, totals.count);
     if (totals.count == 0 || unknown == totals.count) return all;
     return static_cast<uint64_t>(static_cast<unsigned __int128>(all) * unknown / totals.count);
 }
 
-// Beside what is known: the two are never longer than the calls.
+// Limits the estimate: measured and estimated waiting together never exceed the calls' time.
 void set_estimate(uint64_t estimate_ns, Totals* totals) {
     const uint64_t known = std::min(totals->sync_ns, totals->time_ns);
     totals->blocked_ns = known + std::min(estimate_ns, totals->time_ns - known);

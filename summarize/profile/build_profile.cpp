@@ -1,7 +1,7 @@
-// From merged records to the profile (DESIGN 2): the tree with its times, the intervals on their
-// procedures, the figures of single ranks. Keeps rule 5 of DESIGN 5 in whole nanoseconds: inclusive
-// time = own computation + children, and computation + transfer + blocked + OpenMP waiting and idle
-// time + paused = total.
+// Makes the profile from merged records (DESIGN 2): builds the tree with its times, attributes the
+// intervals to procedures, and adds the figures of single ranks. Keeps rule 5 of DESIGN 5 in whole
+// nanoseconds: inclusive time = own computation + children, and computation + transfer + blocked +
+// OpenMP waiting and idle time + paused = total.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -105,17 +105,19 @@ class ProfileBuilder {
     Profile profile_;
     CallPaths paths_;
     ProfileTree tree_;
-    std::map<uint32_t, uint64_t> io_file_bytes_;  // by node: of the file that it names
-    std::vector<uint64_t> booked_ns_;             // on nodes of the profile, by intervals
+    std::map<uint32_t, uint64_t> io_file_bytes_;  // by node: bytes of the file that the node names
+    std::vector<uint64_t> booked_ns_;             // time of intervals attributed to each node of
+                                                  // the profile
     std::vector<uint32_t> interval_owner_;        // of merged interval nodes: node of the profile
     std::vector<PossibleNodes> possible_;         // by interval
     Division division_;
     std::vector<uint32_t> sampled_in_;  // of merged sample nodes: node of the profile, or kNoNode
     std::vector<std::vector<SampledCode>> without_path_;  // of merged interval nodes
-    std::vector<uint32_t> owner_without_path_;            // and what they are booked on
-    std::vector<bool> is_uncertain_;   // and whether those may have returned meanwhile
-    std::vector<RankSample> asleep_;   // samples that a sleeping rank did not get, by interval
-    std::vector<uint64_t> asleep_in_;  // merged interval node: the same of all ranks
+    std::vector<uint32_t> owner_without_path_;            // and the node they are attributed to
+    std::vector<bool> is_uncertain_;         // and whether that node's procedure may have returned
+                                             // meanwhile
+    std::vector<RankSample> asleep_;         // estimated samples of sleeping ranks, by interval
+    std::vector<uint64_t> asleep_in_;        // by merged interval node: their sum over all ranks
     std::vector<uint32_t> interval_number_;  // of merged interval nodes: index into the profile's
     RankIntervals rank_intervals_;
 };
@@ -139,7 +141,7 @@ void ProfileBuilder::add_histogram(const MergedNode& merged, ProfileNode* node) 
     for (int i = 0; i < kSizeBuckets; ++i) node->messages[i] += histogram.messages[i];
 }
 
-// Of several parts of one node that of most bytes tells.
+// A node made of several merged nodes names the file with most bytes.
 void ProfileBuilder::add_io_file(const MergedNode& merged, ProfileNode* node) {
     const std::string name = merged_.text.data() + merged.file;
     uint64_t& most = io_file_bytes_[static_cast<uint32_t>(node - profile_.nodes.data())];
@@ -175,7 +177,7 @@ void ProfileBuilder::add_nodes() {
         add_statement(tree_.figures_of(i, merged.totals), &node.totals);
         if (io && merged.file != 0) add_io_file(merged, &node);
         add_histogram(merged, &node);
-        // Several parts: bounds, which add_rank_figures makes exact where it can.
+        // Several merged nodes: lower bounds, which add_rank_figures makes exact where it can.
         if (is_first || merged.rank_max_ns > node.rank_max_ns) {
             node.rank_max_ns = merged.rank_max_ns;
             node.rank_max = merged.rank_max;
@@ -191,7 +193,7 @@ void ProfileBuilder::add_nodes() {
     }
 }
 
-// Also gives calls of probed procedures their count: as often as these were entered from there.
+// Also sets the count of calls of probed procedures: the entries of the procedure from that call.
 void ProfileBuilder::label_probes() {
     for (ProfileNode& node : profile_.nodes) {
         if (!is_probed(node)) continue;
@@ -213,7 +215,7 @@ uint32_t ProfileBuilder::interval_of(uint32_t sample) const {
     uint32_t at = sample;
     while (at != 0 && !is_kind(merged_.nodes[at], SiteKind::kInterval)) {
         const uint32_t parent = merged_.nodes[at].parent;
-        at = parent < at ? parent : 0;  // else it is damaged
+        at = parent < at ? parent : 0;  // a greater index means damage
     }
     return at;
 }
@@ -264,7 +266,7 @@ void ProfileBuilder::add_intervals() {
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         if (!is_kind(merged, SiteKind::kInterval)) continue;
-        // Without MPI the whole run is one interval, under the program itself.
+        // Without MPI the whole run is one interval, directly in the program.
         const uint32_t to = merged.parent == 0 ? 0 : tree_.leaf_of(merged.parent);
         if (to == kNoNode) continue;
         const uint32_t left =
@@ -274,7 +276,7 @@ void ProfileBuilder::add_intervals() {
         const bool by_samples = !shares.empty();
         const uint64_t asleep = asleep_in_[i];
         IntervalOwner owner;
-        uint32_t owned = 0;  // without samples
+        uint32_t owned = 0;  // time of intervals without samples
         if (!by_samples || measured || asleep != 0 || !without_path_[i].empty()) {
             owner = owners.owner_of(left, merged.parent, merged.meet, without_path_[i]);
             uint64_t samples = by_samples ? asleep : 1;
@@ -315,9 +317,9 @@ void ProfileBuilder::add_intervals() {
     }
 }
 
-// What was measured in an interval is known, the rest of it is divided as its samples are. So all
-// of it is booked on the innermost node around it, `owner` or one further out; that and what was
-// measured below it divide what is left of them.
+// The measured part of an interval is known; the rest is divided by its samples. So the whole
+// interval is attributed to the innermost measured node around it, `owner` or an outer one; that
+// node and the nodes measured below it then divide their own time.
 void ProfileBuilder::divide_inside(uint32_t interval, uint32_t owner) {
     SampledShares& shares = division_.of_interval[interval];
     const uint32_t around = shares.common(owner, profile_.nodes);
@@ -356,7 +358,7 @@ void ProfileBuilder::place_samples_of_ranks() {
                      });
 }
 
-// Where a sample counts.
+// The node of the profile that a sample counts for.
 uint32_t ProfileBuilder::node_of(uint32_t sample, uint32_t interval) const {
     const uint32_t in = sampled_in_[sample];
     return in != kNoNode ? in : owner_without_path_[interval];
@@ -365,7 +367,8 @@ uint32_t ProfileBuilder::node_of(uint32_t sample, uint32_t interval) const {
 void ProfileBuilder::add_samples() {
     using Line = std::tuple<uint32_t, std::string, std::string, int, bool>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
-    std::map<uint32_t, std::map<uint32_t, uint64_t>> of_ranks;  // by sample: by own interval
+    std::map<uint32_t, std::map<uint32_t, uint64_t>> of_ranks;  // by sample: own interval of each
+                                                                // rank
     for (const RankSample& sample : division_.samples) {
         const uint32_t number = interval_number_[sample.interval];
         const uint32_t own = rank_intervals_.on_rank(number, sample.rank);
@@ -416,7 +419,7 @@ Overcount ProfileBuilder::sum_up() {
     }
     TimeSettler settler(nodes, division_.inside);
     settler.settle(all, &times);
-    // Children stand behind their parents, so one pass from the end adds up the whole tree.
+    // Children follow their parents, so one pass from the end adds up the whole tree.
     for (size_t i = nodes.size(); i-- > 0;) {
         ProfileNode& node = nodes[i];
         node.totals.time_ns = times[i].total_ns;
@@ -426,8 +429,8 @@ Overcount ProfileBuilder::sum_up() {
     return settler.overcount();
 }
 
-// What is estimated, or has an estimate in it that no probe makes up for. What is left of the
-// program's own time beside measured procedures is known.
+// Labels nodes whose time is estimated, or contains an estimate that no probe replaces. Time of the
+// program itself outside of measured procedures is exact.
 void ProfileBuilder::label_estimates() {
     std::vector<ProfileNode>& nodes = profile_.nodes;
     bool beside_probes = false;
@@ -443,7 +446,7 @@ void ProfileBuilder::label_estimates() {
     }
 }
 
-// Those that most of what is booked on them may not belong to.
+// Labels nodes that may not own most of the computation attributed to them.
 void ProfileBuilder::label_uncertain_owners() {
     std::vector<uint64_t> uncertain_ns(profile_.nodes.size(), 0);
     for (const ProfileInterval& interval : profile_.intervals) {
@@ -473,7 +476,7 @@ void ProfileBuilder::sum_up_job() {
     profile_.total_ns = all.time_ns + profile_.paused_ns;
 }
 
-// Every program and library of the job that has a table, whether something of it ran or not.
+// Adds every program and library of the job with a static table, even if none of it ran.
 void ProfileBuilder::add_sites() {
     if (!has_probes(profile_)) return;
     std::vector<LeftOutSite> loops;
@@ -594,7 +597,7 @@ void ProfileBuilder::add_waits() {
     for (const auto& [key, stall] : stalls) profile_.stalls.push_back(stall.first);
 }
 
-// Longest first; what names them is told the new places.
+// Sorts intervals, longest first, and renumbers all references to them.
 void ProfileBuilder::sort_intervals() {
     std::vector<ProfileInterval>& intervals = profile_.intervals;
     std::vector<uint32_t> order(intervals.size());

@@ -1,4 +1,4 @@
-// See clamp_estimates.h.
+// Shortens estimates that exceed the time they lie in; see clamp_estimates.h.
 #include "summarize/profile/clamp_estimates.h"
 
 #include <map>
@@ -11,11 +11,11 @@
 namespace dwell {
 namespace {
 
-// What lies around nodes with estimates: the program itself or a node with probes, with the own
-// time of what has none between it and them.
+// What encloses nodes with estimates: the program or a node with probes, including the own time of
+// nodes without probes in between.
 struct Around {
     uint64_t own_ns = 0;
-    uint64_t estimated_ns = 0;  // of all that lies in it directly
+    uint64_t estimated_ns = 0;  // sum over the nodes directly inside
 
     void fit(Totals* totals) const {
         if (estimated_ns <= own_ns) return;
@@ -24,8 +24,8 @@ struct Around {
     }
 };
 
-// Of each site all that was not counted, on whatever path: a number that too few entries were seen
-// for is none. Paths with few of a site's entries are no reason to doubt the others.
+// Sums the uncounted entries of each site over all its paths. A sum with too few observed entries
+// is not shown as a number; a path with few entries casts no doubt on the other paths.
 class OffEntries {
   public:
     explicit OffEntries(const std::vector<ProfileNode>& nodes) {
@@ -68,7 +68,8 @@ void clamp_estimates(Profile* profile) {
         if (i != 0) around[host[i]].estimated_ns += nodes[i].totals.estimated_ns;
     }
     const OffEntries off(nodes);
-    // Parents stand before their children: what is estimated for them is room for those.
+    // Parents precede their children, so the estimate of a parent is settled before it limits its
+    // children.
     for (uint32_t i = 1; i < nodes.size(); ++i) {
         around[host[i]].fit(&nodes[i].totals);
         off.settle(nodes[i], &nodes[i].totals);

@@ -1,6 +1,6 @@
-// What probes did not time lies in the own time of what is around it, so its estimates can never be
-// longer than that: those that are become shorter, all in the same proportion. Numbers of entries
-// that too few were seen for are left out.
+// Limits estimates of probes. Time that a probe did not measure lies in the own time of the
+// enclosing node, so the estimates inside one node are shortened, all in the same proportion, until
+// they fit. Numbers of entries with too few observations are removed.
 #ifndef DWELL_SUMMARIZE_PROFILE_CLAMP_ESTIMATES_H_
 #define DWELL_SUMMARIZE_PROFILE_CLAMP_ESTIMATES_H_
 
@@ -8,7 +8,7 @@
 
 namespace dwell {
 
-// After the times of all nodes are settled, and with the rows of single ranks.
+// Call when the times of all nodes are final and the rows of single ranks exist.
 void clamp_estimates(Profile* profile);
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// See job_profile.h.
+// Copies ranks, threads and process grids from merged records to the profile.
 #include "summarize/profile/job_profile.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the profile says of the job itself: its ranks, threads and grids of processes.
+// The parts of a profile that describe the job: its ranks, threads and process grids.
 #ifndef DWELL_SUMMARIZE_PROFILE_JOB_PROFILE_H_
 #define DWELL_SUMMARIZE_PROFILE_JOB_PROFILE_H_
 

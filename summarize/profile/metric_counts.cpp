@@ -1,4 +1,4 @@
-// See metric_counts.h.
+// Assigns metric counts to the nodes of the profile and adds them up; see metric_counts.h.
 #include "summarize/profile/metric_counts.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace dwell {
 namespace {
 
-// By node: what was counted there.
+// The counts of each node.
 using Counts = std::map<uint32_t, ProfileCounts>;
 
 class CountsBuilder {
@@ -86,7 +86,7 @@ class CountsBuilder {
         of_node.time_ns += from.time_ns;
         for (size_t i = 0; i < used_.size(); ++i) of_node.own[i] += from.values[used_[i]];
     }
-    // Parents stand before their children.
+    // Parents precede their children.
     void finish(Counts* counts, std::vector<ProfileCounts>* out) const {
         const std::vector<ProfileNode>& nodes = profile_->nodes;
         for (auto last = counts->rbegin(); last != counts->rend(); ++last) {

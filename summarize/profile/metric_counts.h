@@ -13,19 +13,19 @@
 
 namespace dwell {
 
-// Fills Profile::metrics. `interval_owner` gives, for merged interval nodes, the node of the
-// profile that owns their computation. Inclusive = own + the children's, for each metric.
+// Fills Profile::metrics. `interval_owner` gives the owner of each merged interval node's
+// computation, a node of the profile. Inclusive = own + the children's, for each metric.
 void add_metrics(const Merged& merged, const ProfileTree& tree,
                  const std::vector<uint32_t>& interval_owner, Profile* profile);
 
-// The counts of a node; null when it has none.
+// The counts of a node, or null.
 const ProfileCounts* counts_of(const ProfileMetrics& metrics, uint32_t node);
 
-// The unit of a metric, "ns" or empty: a number.
+// The unit of a metric: "ns", or empty for a plain number.
 std::string_view metric_unit(std::string_view name);
 
-// Why a node has no counts of its own, or how many of its entries have, in words; empty when all
-// have, and where there is nothing to say of entries.
+// A text on why a node has no counts of its own, or how many of its entries have counts; empty when
+// all have, or for nodes without entries.
 std::string counted_entries(const Profile& profile, uint32_t node);
 
 }  // namespace dwell

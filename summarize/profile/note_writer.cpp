@@ -1,4 +1,4 @@
-// See note_writer.h.
+// Writes notes about ranks and counts; see note_writer.h.
 #include "summarize/profile/note_writer.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Whatever was dropped, folded, guessed or not found, with its number (DESIGN 5.7).
+// Writes a note for everything that was dropped, estimated, guessed or not found, with its number
+// (DESIGN 5.7).
 #include "summarize/profile/profile_notes.h"
 
 #include <fmt/format.h>
@@ -23,9 +24,9 @@ namespace {
 constexpr size_t kModulesNamed = 3;
 constexpr double kNotableOvercount = 0.001;  // part of all time
 constexpr double kTimeTolerance = 0.01;
-constexpr double kLeastTimeGap_ns = 1e6;  // less says nothing of any run
+constexpr double kLeastTimeGap_ns = 1e6;  // a smaller gap means nothing for any run
 
-// An estimate, without digits that say nothing: 1655545 as 1700000.
+// An estimate without insignificant digits: 1655545 as 1700000.
 uint64_t two_digits(uint64_t count) {
     uint64_t unit = 1;
     while (count / unit >= 100) unit *= 10;
@@ -38,8 +39,8 @@ class Notes : public NoteWriter {
 
     void add_missing_ranks() {
         if ((profile().merged_flags & kMergedPartial) == 0) return;
-        // The ranks are sorted, so the missing ones are the gaps between them. A job of 2^24 ranks
-        // costs no more than those that are here.
+        // The ranks are sorted, so missing ranks are gaps between them. The cost follows the ranks
+        // that are present, even in a job of 2^24 ranks.
         std::vector<uint32_t> first_missing;
         uint64_t missing = 0;
         uint64_t next = 0;
@@ -250,7 +251,7 @@ class Notes : public NoteWriter {
             names);
     }
 
-    // What the nodes of the process's thread add up to, against its clock.
+    // Compares the sum over the nodes of the process's thread with its clock.
     void add_time_gap() {
         if (profile().rows.empty()) return;
         std::map<uint32_t, uint64_t> threads;
@@ -266,7 +267,7 @@ class Notes : public NoteWriter {
         uint32_t worst_rank = 0;
         for (const ProfileRank& rank : profile().ranks) {
             if (rank.state != FileState::kFinalized || rank.real_ns == 0) continue;
-            // MPI_Init by a thread whose life began after the process's.
+            // Skips ranks whose MPI_Init ran in a thread that began after the process.
             if ((rank.flags & kFileSerial) == 0 && rank.process_thread != 0) continue;
             const double real = static_cast<double>(rank.real_ns);
             const double known = static_cast<double>(accounted[rank.rank] + rank.paused_ns) +

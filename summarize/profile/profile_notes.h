@@ -1,4 +1,4 @@
-// The sentences that tell how far a profile can be trusted (DESIGN 5.7).
+// The notes of a profile: how far its figures can be trusted (DESIGN 5.7).
 #ifndef DWELL_SUMMARIZE_PROFILE_PROFILE_NOTES_H_
 #define DWELL_SUMMARIZE_PROFILE_PROFILE_NOTES_H_
 
@@ -14,8 +14,8 @@
 
 namespace dwell {
 
-// One sentence for each thing that was lost, guessed or is missing; empty when nothing was.
-// `profile` is complete but for its notes. `modules_used` are those with a frame of some path.
+// One sentence for each kind of loss, guess or missing data; empty when there is none. `profile` is
+// complete except for its notes. `modules_used` are the modules with a frame of some path.
 std::vector<std::string> notes_of(const Profile& profile, const LineResolver& lines,
                                   const std::set<uint32_t>& modules_used,
                                   const Overcount& overcount);

@@ -1,5 +1,6 @@
-// See rank_figures.h. Works through one thread of one rank after the other, touching only the nodes
-// it has, so the time is linear in the rows and the depth of the tree.
+// Computes the figures of single ranks and threads; see rank_figures.h. Threads are processed one
+// after the other, touching only the nodes each of them has, so the time is linear in the rows and
+// the depth of the tree.
 #include "summarize/profile/rank_figures.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 struct Figures {
     Totals totals;
     bool touched;
-    bool present;  // else other nodes may divide their time with it
+    bool present;  // otherwise other nodes may divide their time with it
 };
 
 class ThreadRows {
@@ -40,7 +41,7 @@ class ThreadRows {
         times_[node].booked_ns += time_ns;
     }
 
-    // Writes the rows of this thread, and forgets it.
+    // Writes the rows of this thread and clears its data.
     void finish(uint32_t rank, uint32_t thread) {
         std::sort(touched_.begin(), touched_.end());
         settler_.settle(touched_, &times_);
@@ -99,7 +100,7 @@ class ThreadRows {
     std::vector<uint32_t> touched_;
 };
 
-// Node times as sums of the rows.
+// Sets node times to the sums of the rows.
 void take_times_of_rows(Profile* profile) {
     for (ProfileNode& node : profile->nodes) node.totals.time_ns = node.computation_ns = 0;
     for (const ProfileRow& row : profile->rows) {
@@ -154,7 +155,7 @@ void set_extremes(ProfileNode* node, uint32_t rank, uint64_t time_ns) {
     ++node->ranks;
 }
 
-// The rows come sorted by rank; a rank's threads count together.
+// The rows are sorted by rank; the threads of a rank are summed.
 void extremes_from_rows(Profile* profile) {
     struct Open {
         uint32_t rank = kNoNode;

@@ -13,18 +13,18 @@
 
 namespace dwell {
 
-// Adds the figures of one communication statement to another's. No statement is blocked longer than
-// it lasts: what exceeds (rounding of several clocks) is cut.
+// Adds the figures of one communication statement to another's. Waiting never exceeds the
+// statement's time: an excess (rounding of several clocks) is cut.
 void add_statement(const Totals& from, Totals* to);
 
-// Adds those figures of a node, besides time, that its parent has as sums of its children.
+// Adds the figures of a node, apart from time, that its parent has as sums over its children.
 void add_traffic(const Totals& node, Totals* parent);
 
 // Fills Profile::rows, and ranks, rank_min and rank_max of every node from them. A job over the row
-// limit has no rows: there, inner nodes get what their communication statements tell, lower bounds
-// of `ranks` and `rank_max`, and 0 for `rank_min`. Where probes measured or there are samples, the
-// times of nodes become the sums of their rows, each of which was divided and settled by itself,
-// and `overruns` theirs. `division` is as before afterwards.
+// limit has no rows; inner nodes then get lower bounds of `ranks` and `rank_max` from their
+// communication statements, and 0 for `rank_min`. Where probes measured or there are samples, each
+// row is divided and settled by itself; node times and `overruns` become the sums over the rows.
+// `division` is unchanged afterwards.
 void add_rank_figures(const Merged& merged, const ProfileTree& tree, Division* division,
                       Profile* profile, Overcount* overcount);
 

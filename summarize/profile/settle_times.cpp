@@ -1,4 +1,4 @@
-// See settle_times.h.
+// Divides time between measured nodes and nodes known from intervals only; see settle_times.h.
 #include "summarize/profile/settle_times.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ TimeSettler::TimeSettler(const std::vector<ProfileNode>& nodes,
                          const std::vector<SampledShares>& inside)
     : nodes_(nodes), inside_(inside), sums_(nodes.size()) {}
 
-// The parts are estimates as far as they have no probes: those give way.
+// Parts without probes are estimates, so they are shortened when the parts exceed the probe.
 void TimeSettler::settle_probe(uint32_t index, NodeTime* time) {
     Sums& sums = sums_[index];
-    // Entries without time leave room for anything.
+    // Entries without time allow any duration of the parts.
     const bool timed = (nodes_[index].labels & (kLabelReduced | kLabelCounted)) == 0;
     if (timed && sums.children_ns > time->measured_ns) {
         sums.cut_ns = std::min(sums.children_ns - time->measured_ns, sums.movable_ns);
@@ -38,7 +38,7 @@ void TimeSettler::settle_probe(uint32_t index, NodeTime* time) {
 
 void TimeSettler::settle_estimate(uint32_t index, NodeTime* time) {
     Sums& sums = sums_[index];
-    // A call is as long as what it calls: a difference belongs to the procedure that calls.
+    // A call lasts as long as its callee: a difference belongs to the calling procedure.
     const bool call = nodes_[index].kind == SiteKind::kCall;
     const uint64_t known_ns = call ? 0 : time->booked_ns + sums.unprobed_ns;
     time->own_ns = known_ns > sums.children_ns ? known_ns - sums.children_ns : 0;
@@ -46,7 +46,8 @@ void TimeSettler::settle_estimate(uint32_t index, NodeTime* time) {
     sums.movable_ns += time->own_ns;
 }
 
-// Its share of what the probe above it takes away: own computation first asked, then each part.
+// Takes this node's share of the cut of the probe above it: first from its own computation, then
+// from each part.
 void TimeSettler::take_cut(uint32_t index, std::vector<NodeTime>* times) {
     Sums& sums = sums_[index];
     sums.movable_left_ns = sums.movable_ns;
@@ -102,7 +103,7 @@ void TimeSettler::settle(const std::vector<uint32_t>& present, std::vector<NodeT
         }
         take_cut(index, times);
     }
-    // What a node is given is not divided again.
+    // Backwards, so that time assigned to a node is not divided again.
     for (auto at = present.rbegin(); at != present.rend(); ++at) {
         if (*at < inside_.size()) divide(*at, times);
     }

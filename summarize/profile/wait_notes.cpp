@@ -1,4 +1,4 @@
-// See wait_notes.h.
+// Writes the notes on waiting; see wait_notes.h.
 #include "summarize/profile/wait_notes.h"
 
 #include <fmt/format.h>
@@ -16,14 +16,14 @@ namespace {
 
 constexpr double kNotableRest = 0.01;  // part of all time
 
-// Neither messages nor what completes them.
+// Neither a message call nor a call that completes messages.
 bool is_collective(const ProfileNode& node) {
     if (node.call >= kMpiCallCount) return false;
     const CallClass call_class = kMpiCalls[node.call].call_class;
     return call_class == CallClass::kCollective || call_class == CallClass::kManage;
 }
 
-// A sum of counters that stay at kCounterFull.
+// The text of a sum of counters that saturate at kCounterFull.
 std::string counted(uint64_t sum) {
     return fmt::format("{}{}", sum < kCounterFull ? "" : "at least ", sum);
 }
@@ -47,7 +47,7 @@ bool on_one_host(const Profile& profile) {
     return std::none_of(profile.ranks.begin(), profile.ranks.end(), elsewhere);
 }
 
-// The worst of all hosts whose clock was related to that of the first one.
+// The worst host whose clock was synchronised with the first host's.
 void add_clocks(const Profile& profile, NoteWriter* notes) {
     std::set<std::string> hosts;
     uint64_t bound_ns = 0;
@@ -61,7 +61,7 @@ void add_clocks(const Profile& profile, NoteWriter* notes) {
                            static_cast<double>(bound_ns) / 1e3));
 }
 
-// "500 calls of MPI_Iprobe, MPI_Test, that ...": of runtime/calls/polls.h.
+// "500 calls of MPI_Iprobe, MPI_Test, that ...": the untimed calls of runtime/calls/polls.h.
 void add_untimed(const Profile& profile, NoteWriter* notes) {
     std::map<std::string, uint64_t> by_function;
     uint64_t calls = 0;
@@ -81,14 +81,15 @@ void add_untimed(const Profile& profile, NoteWriter* notes) {
                     calls, plural(calls), names, calls == 1 ? "was" : "were"));
 }
 
-// Calls whose waiting is not measured, by what stands in the way.
+// Calls whose waiting is not measured, by reason.
 struct Unmeasured {
-    std::map<std::string, uint64_t> unknown;  // no partner told when it came, by function
-    std::map<std::string, uint64_t> open;     // MPI leaves it open whether they wait, likewise
-    uint64_t guessed = 0;                     // messages that may have been others
-    uint64_t messages = 0;                    // without their time
-    uint64_t meetings = 0;                    // with ranks on other hosts, or of groups
-    uint64_t givers = 0;                      // that wait until what they give is taken
+    std::map<std::string, uint64_t> unknown;  // by function: no time stamp of a partner
+    std::map<std::string, uint64_t> open;     // by function: MPI does not define whether the call
+                                              // waits
+    uint64_t guessed = 0;                     // messages whose matching send is uncertain
+    uint64_t messages = 0;                    // messages without a time stamp
+    uint64_t collectives = 0;                 // collectives with ranks on other hosts, or of groups
+    uint64_t contributors = 0;                // contributors that wait until their data are taken
 };
 
 Unmeasured unmeasured_waits(const Profile& profile) {
@@ -101,9 +102,9 @@ Unmeasured unmeasured_waits(const Profile& profile) {
         } else if (!is_collective(node)) {
             calls.messages += totals.estimated_waits;
         } else if (totals.late_receiver_ns != 0) {
-            calls.givers += totals.estimated_waits;
+            calls.contributors += totals.estimated_waits;
         } else {
-            calls.meetings += totals.estimated_waits;
+            calls.collectives += totals.estimated_waits;
         }
         calls.guessed += totals.guessed_waits;
         if (totals.unknown_waits != 0 && totals.blocked_ns > totals.sync_ns) {
@@ -113,7 +114,7 @@ Unmeasured unmeasured_waits(const Profile& profile) {
     return calls;
 }
 
-// "500 calls of MPI_Bcast, MPI_Recv": those of which no partner told when it came.
+// "500 calls of MPI_Bcast, MPI_Recv": the calls without a time stamp of a partner.
 void add_unknown_waits(const Unmeasured& calls, NoteWriter* notes) {
     std::string names;
     uint64_t unknown = 0;
@@ -137,16 +138,16 @@ void add_unknown_waits(const Unmeasured& calls, NoteWriter* notes) {
 
 void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWriter* notes) {
     const bool near = on_one_host(profile);
-    // Of messages everything is known on one host, or said not to be.
+    // On one host every message has a time stamp, or is labelled.
     const uint64_t messages = near ? 0 : calls.messages;
-    const uint64_t meetings = calls.meetings + (near ? calls.messages : 0);
+    const uint64_t collectives = calls.collectives + (near ? calls.messages : 0);
     if (messages != 0) {
         notes->add(
             fmt::format("{} message{} from other hosts came without {} time: what it is was "
                         "taken from earlier ones",
                         counted(messages), plural(messages), messages == 1 ? "its" : "their"));
     }
-    const uint64_t open = calls.givers + (near ? meetings : 0);
+    const uint64_t open = calls.contributors + (near ? collectives : 0);
     if (open != 0) {
         notes->add(
             fmt::format("{} collective call{} ended soon after a rank had come that MPI need "
@@ -155,12 +156,12 @@ void add_estimated_waits(const Profile& profile, const Unmeasured& calls, NoteWr
                         "waited for that one",
                         counted(open), plural(open)));
     }
-    if (meetings != 0 && !near) {
+    if (collectives != 0 && !near) {
         notes->add(
             fmt::format("{} collective call{} met ranks of other hosts that did not tell "
                         "when they came, or ranks that MPI need not wait for: what was "
                         "waited is estimated",
-                        counted(meetings), plural(meetings)));
+                        counted(collectives), plural(collectives)));
     }
     if (calls.guessed != 0) {
         notes->add(
@@ -185,14 +186,14 @@ void add_order(NoteWriter* notes) {
                      "between messages took what came: what some rank did was not known");
 }
 
-// Less is in the lists of partners and causes alone.
+// Smaller amounts appear only in the lists of partners and causes.
 bool is_notable(uint64_t time_ns, const Profile& profile) {
     double real_ns = 0;
     for (const ProfileRank& rank : profile.ranks) real_ns += static_cast<double>(rank.real_ns);
     return time_ns != 0 && static_cast<double>(time_ns) >= kNotableRest * real_ns;
 }
 
-// Waiting for something that is no interval of this profile.
+// Reports waiting whose cause is no interval of this profile.
 void add_unknown_paths(const Profile& profile, NoteWriter* notes) {
     uint64_t unknown_ns = 0;
     uint64_t places = 0;
@@ -208,7 +209,7 @@ void add_unknown_paths(const Profile& profile, NoteWriter* notes) {
                     places, plural(places), percent(unknown_ns, profile.sync_ns)));
 }
 
-// Each thread, and the merge, keeps the causes of waiting up to a limit.
+// Each thread, and the merge, keeps a limited number of causes.
 void add_rest_of_causes(const Profile& profile, NoteWriter* notes) {
     uint64_t waits = 0;
     uint64_t rest_ns = 0;

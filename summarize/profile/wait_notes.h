@@ -1,4 +1,4 @@
-// What of the waiting was estimated, guessed or is not known (DESIGN 4 and 5.7).
+// The notes on waiting that was estimated, guessed or remains unknown (DESIGN 4 and 5.7).
 #ifndef DWELL_SUMMARIZE_PROFILE_WAIT_NOTES_H_
 #define DWELL_SUMMARIZE_PROFILE_WAIT_NOTES_H_
 
@@ -6,7 +6,7 @@
 
 namespace dwell {
 
-// Adds a sentence for each such thing; none where everything is known.
+// Adds one sentence for each such case, and none when all waiting is measured.
 void add_wait_notes(NoteWriter* notes);
 
 }  // namespace dwell

@@ -1,4 +1,4 @@
-// Look-ups in DWARF: DESIGN 3, lines of unmodified binaries.
+// Finds functions, lines and inlined calls in DWARF (DESIGN 3); see debug_info.h.
 #include "summarize/symbols/debug_info.h"
 
 #include <dwarf.h>
@@ -24,12 +24,13 @@ bool is_type(int tag) {
     return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-// Types can hold the definitions of functions, too; a declaration has no range and drops out.
+// Types can contain definitions of functions; a declaration has no range and is ignored.
 bool is_container(int tag) {
     return tag == DW_TAG_namespace || tag == DW_TAG_module || is_type(tag);
 }
 
-// Below the directory of the compilation: libdw leaves names relative when their directory is.
+// Relative to the directory of the compilation: libdw leaves names relative when their directory
+// is.
 std::string path_in_unit(const std::string& path, Dwarf_Die* unit) {
     Dwarf_Attribute attribute;
     const char* folder = nullptr;
@@ -39,8 +40,8 @@ std::string path_in_unit(const std::string& path, Dwarf_Die* unit) {
     return tidy_path(path, folder == nullptr ? "" : folder);
 }
 
-// The file that an attribute (decl_file, call_file) names, in the table of the unit that holds the
-// attribute: with link-time optimisation that is not always the unit of the address.
+// The file of an attribute (decl_file, call_file), from the table of the unit that holds the
+// attribute: with link-time optimisation this may differ from the unit of the address.
 std::string file_of(Dwarf_Attribute* attribute) {
     Dwarf_Word index = 0;
     Dwarf_Die unit;
@@ -58,8 +59,8 @@ std::string file_of(Dwarf_Attribute* attribute) {
     return path == nullptr ? std::string() : path_in_unit(path, &unit);
 }
 
-// The first of a unit's rows at exactly `address`: where a function begins the row of its own line,
-// before those of what is inlined there. Null when there is none.
+// The first row of a unit at exactly `address`: where a function begins, the row of its own line
+// precedes those of code inlined there. Null when there is none.
 Dwarf_Line* first_row_at(Dwarf_Die* unit, uint64_t address) {
     Dwarf_Lines* lines = nullptr;
     size_t count = 0;
@@ -91,7 +92,7 @@ void set_place(Dwarf_Line* line, Dwarf_Die* unit, SourceFrame* frame) {
     dwarf_lineno(line, &frame->line);
 }
 
-// Line tables alone do not say where a function begins; its first row does.
+// Line tables alone do not contain the beginning of a function; its first row is used.
 void set_beginning(Dwarf_Line* first, Dwarf_Die* unit, SourceFrame* frame) {
     const char* const path = dwarf_linesrc(first, nullptr, nullptr);
     if (path != nullptr) frame->function_file = path_in_unit(path, unit);
@@ -154,7 +155,7 @@ DebugInfo::Unit* DebugInfo::unit_of(Dwarf_Die* die) {
     return nullptr;
 }
 
-// Procedures stand in modules (Fortran), in namespaces, and in the procedure that contains them.
+// Procedures are in modules (Fortran), in namespaces, and in the procedure that contains them.
 void DebugInfo::index_children(Unit* unit, Dwarf_Die* parent) {
     Dwarf_Die child;
     if (dwarf_child(parent, &child) != 0) return;
@@ -201,10 +202,10 @@ std::optional<Dwarf_Die> DebugInfo::function_at(uint64_t address) {
     return range->die;
 }
 
-// "chem::solve(int)::{lambda}::" of what a lambda executes: gcc gives no name for the linker to
-// what is local to a procedure. Empty where a function stands in no type.
+// "chem::solve(int)::{lambda}::" for the body of a lambda: gcc gives no linker name to functions
+// that are local to a procedure. Empty when the function is in no type.
 std::string DebugInfo::scope_of(Dwarf_Die* function, std::string_view name) {
-    // Only those of objects: the search walks through the whole unit.
+    // Only for members: the search reads the whole unit.
     if (dwarf_hasattr_integrate(function, DW_AT_object_pointer) == 0) return {};
     Dwarf_Die origin = *function;
     Dwarf_Attribute attribute;
@@ -251,8 +252,8 @@ SourceFrame DebugInfo::describe(Dwarf_Die* function, bool inlined) {
     return frame;
 }
 
-// A part that the compiler split off a function and put into it again is no call of it, and one
-// that calls itself stands for itself (DESIGN 3).
+// A split-off part of a function that is inlined into it again is not a call of the function; a
+// recursive function is shown once (DESIGN 3).
 static bool is_same_function(const SourceFrame& a, const SourceFrame& b) {
     return a.function_line != 0 && a.function_line == b.function_line && a.function == b.function &&
            a.function_file == b.function_file && without_clone(a.symbol) == without_clone(b.symbol);
@@ -314,7 +315,7 @@ std::vector<std::vector<SourceFrame>> DebugInfo::inlined_around(uint64_t functio
     Dwarf_Lines* rows = nullptr;
     size_t count = 0;
     if (range == nullptr || dwarf_getsrclines(&unit->lines, &rows, &count) != 0) return {};
-    // Code of the loop: of its first line that has some.
+    // The first line of the loop with code.
     int first = std::max(line, end_line);
     std::vector<uint64_t> code;
     for (size_t i = 0; i < count; ++i) {
@@ -336,7 +337,7 @@ std::vector<std::vector<SourceFrame>> DebugInfo::inlined_around(uint64_t functio
     std::vector<std::vector<SourceFrame>> found;
     for (const uint64_t at : code) {
         std::vector<SourceFrame> frames = frames_at(at);
-        // What is put in further in stands inside the loop.
+        // Inlined calls further inside are part of the loop.
         while (!frames.empty() && !holds(frames.back())) frames.pop_back();
         if (frames.size() < 2) continue;
         frames.erase(frames.begin());

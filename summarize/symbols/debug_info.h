@@ -20,31 +20,31 @@ namespace dwell {
 
 class DebugInfo {
   public:
-    // `file` must stay open as long as this object lives.
+    // `file` must stay open as long as this object exists.
     explicit DebugInfo(DebugFile* file) : file_(file) {}
 
-    // Frames at `address`, outermost first; empty when no function is known there. At the beginning
-    // of the function that gcc makes of an OpenMP construct: that alone, at the construct's line,
-    // whatever was inlined behind it.
+    // Frames at `address`, outermost first; empty for an unknown function. At the beginning of a
+    // function that gcc makes of an OpenMP construct: only that function, at the construct's line,
+    // without the code inlined there.
     std::vector<SourceFrame> frames_at(uint64_t address);
 
-    // The functions that were put into the one at `function` around a loop of it on these lines,
-    // outermost first, for each copy of the loop that is found, the one with fewest first.
+    // For each copy of a loop in the function at `function`: the functions inlined around it,
+    // outermost first. The loop is given by its lines; copies with fewest functions come first.
     std::vector<std::vector<SourceFrame>> inlined_around(uint64_t function, const std::string& file,
                                                          int line, int end_line);
 
-    // File and line of code that no function entry describes: line tables alone (-g1), a .dwo that
-    // is gone, a copy that the compiler made a jump. `start` is where the symbol begins, 0 unknown.
+    // File and line of code without a function entry: line tables alone (-g1), a missing .dwo, a
+    // copy that the compiler made a jump. `start` is the beginning of the symbol, 0 unknown.
     void add_lines(uint64_t address, uint64_t start, SourceFrame* frame);
 
     // The function (not an inlined one) around `address`.
     std::optional<Dwarf_Die> function_at(uint64_t address);
 
-    // Every compiled copy of the function that a call-site entry names, found in the unit of
-    // `function` or, when that is a declaration, through the symbol table.
+    // Every compiled copy of the function in a call-site entry, found in the unit of `function` or,
+    // for a declaration, through the symbol table.
     std::vector<Dwarf_Die> compiled_copies(Dwarf_Die* function);
 
-    // Name for the linker, else in the source; nullptr when it has none.
+    // The linker's name, else the name in the source; nullptr without a name.
     static const char* symbol_of(Dwarf_Die* die);
 
   private:
@@ -55,7 +55,8 @@ class DebugInfo {
     };
     struct Unit {
         Dwarf_Die lines;      // the unit that owns the line table
-        Dwarf_Die functions;  // the unit that owns the functions; another one with split DWARF
+        Dwarf_Die functions;  // the unit that owns the functions; differs from `lines` with split
+                              // DWARF
         bool indexed = false;
         std::vector<Range> ranges;  // of functions, by start
         std::vector<Dwarf_Die> compiled;
@@ -79,7 +80,7 @@ class DebugInfo {
         size_t unit;
     };
     std::vector<UnitRange> unit_ranges_;   // by start
-    std::map<void*, std::string> scopes_;  // of functions without a name for the linker
+    std::map<void*, std::string> scopes_;  // of functions without a linker name
 };
 
 }  // namespace dwell

@@ -1,5 +1,5 @@
-// Lines of unmodified binaries (DESIGN 3): modules opened on first use, every address looked up
-// once.
+// Resolves addresses of unmodified binaries to lines (DESIGN 3). Modules are opened on first use,
+// and each address is looked up once.
 #include "summarize/symbols/lines.h"
 
 #include <sys/stat.h>
@@ -51,20 +51,21 @@ struct LineResolver::Module {
     DebugFile file;
     std::unique_ptr<DebugInfo> info;
     std::unique_ptr<ControlFlow> flow;
-    std::unordered_map<uint64_t, ResolvedAddress> instructions;  // by executing address
+    std::unordered_map<uint64_t, ResolvedAddress> instructions;  // by address of the executing
+                                                                 // instruction
     std::unordered_map<uint64_t, ResolvedAddress> calls;         // by return address
     std::map<std::pair<uint64_t, std::string>, ResolvedAddress> communications;
     std::map<std::tuple<std::string, std::string, int>, std::vector<std::vector<SourceFrame>>>
         inlined;
 
-    // `shown` is the address people see; the statement is looked up at `address`.
+    // `shown` is the address in reports; the statement is looked up at `address`.
     ResolvedAddress look_up(uint64_t address, uint64_t shown);
     SourceFrame frame_without_lines(uint64_t address);
     void add_frames_of_jumps(const TailCall& tail, ResolvedAddress* result);
 };
 
-// A module that cannot be believed has one nameless function for each address; a stripped one has
-// its exported symbols, and functions named by their first address.
+// In a module that changed since the run every address is a nameless function; a stripped module
+// has its exported symbols, and functions named by their first address.
 SourceFrame LineResolver::Module::frame_without_lines(uint64_t address) {
     SourceFrame frame;
     const FunctionSymbol* const symbol = file.symbol_at(address);
@@ -99,7 +100,7 @@ ResolvedAddress LineResolver::Module::look_up(uint64_t address, uint64_t shown) 
                        ? plus_offset(display_name(symbol->name), shown - symbol->start)
                        : plus_offset(base_name(path), shown);
     SourceFrame& outer = result.frames.front();
-    // Functions whose debug information lacks the linker's name (local ones of C++).
+    // Functions without a linker name in the debug information (local ones of C++).
     if (!is_encoded_name(outer.symbol) && symbol != nullptr && is_encoded_name(symbol->name)) {
         outer.symbol = symbol->name;
         outer.function = display_name(outer.symbol);

@@ -1,6 +1,6 @@
-// From addresses to source lines, once for each module and each address (DESIGN 3). Only the
-// `dwell` command uses it. Never fails: what is not known keeps its symbol or offset and is
-// labelled. Not thread-safe.
+// Resolves addresses to source lines, once for each module and address (DESIGN 3). Only the `dwell`
+// command uses it. Never fails: an unresolved address keeps its symbol or offset and gets a label.
+// Not thread-safe.
 #ifndef DWELL_SUMMARIZE_SYMBOLS_LINES_H_
 #define DWELL_SUMMARIZE_SYMBOLS_LINES_H_
 
@@ -16,31 +16,31 @@
 
 namespace dwell {
 
-// A function on the way to an address, and the line that was being executed in it.
+// A function on the call path of an address, and the line executed in it.
 struct SourceFrame {
-    std::string function;  // as people know it; symbol or module+0xoffset without debug information
+    std::string function;  // readable name; symbol or module+0xoffset without debug information
     std::string symbol;    // the linker's name, empty when unknown
     std::string function_file;  // where the function begins
     int function_line = 0;
     std::string file;           // of the statement
-    int line = 0;               // 0: unknown, or code that belongs to no line
-    bool inlined = false;       // this function's code was put into the frame before it
+    int line = 0;               // 0: unknown, or code without a line
+    bool inlined = false;       // this function is inlined into the frame before
     bool main_program = false;  // Fortran's main program
 };
 
-// What tells a module's file where it has no build-id.
+// Identifies a module's file where it has no build-id.
 struct FileStamp {
-    uint64_t inode = 0;  // 0: not known, the file is believed
+    uint64_t inode = 0;  // 0: unknown, the file is accepted as it is
     int64_t modified_ns = 0;
-    bool mixed = false;  // it was not the same file everywhere
+    bool mixed = false;  // the file differed between hosts
 };
 
-// Of the file as it lies on disk now.
+// The stamp of the file that is on disk now.
 FileStamp stamp_of(const std::string& path);
 
 struct ResolvedAddress {
     std::vector<SourceFrame>
-        frames;           // outermost first, at least one; the last one holds the address
+        frames;           // outermost first, at least one; the last contains the address
     std::string place;    // symbol+0xoffset or module+0xoffset
     uint32_t labels = 0;  // ProfileLabel
 };
@@ -53,38 +53,38 @@ class LineResolver {
     LineResolver(const LineResolver&) = delete;
     LineResolver& operator=(const LineResolver&) = delete;
 
-    // Names a module; the file is opened with the first address in it. `build_id` empty: the file
-    // at `path` is believed as far as `stamp` says. Returns the number to give to the functions
-    // below.
+    // Registers a module; the file is opened when the first address in it is resolved. With an
+    // empty `build_id` the file at `path` is accepted if it agrees with `stamp`. Returns the
+    // module's number for the functions below.
     uint32_t add_module(const std::string& path, std::string_view build_id, FileStamp stamp = {});
 
     // Offsets are virtual addresses as in the ELF file. The results live as long as the resolver.
-    // An instruction that was executing (a sample):
+    // This function resolves an instruction that was executing (a sample).
     const ResolvedAddress& resolve(uint32_t module, uint64_t offset);
-    // The call that returns to `return_offset`:
+    // Resolves the call that returns to `return_offset`.
     const ResolvedAddress& resolve_call(uint32_t module, uint64_t return_offset);
-    // The same, known to have reached the MPI function `c_name`, perhaps through tail calls.
+    // The same for a call that reached the MPI function `c_name`, perhaps through tail calls.
     const ResolvedAddress& resolve_communication(uint32_t module, uint64_t return_offset,
                                                  std::string_view c_name);
 
-    // What a function is called by the programmer; empty when it is not known, or not unique.
+    // The name of a function in the source; empty when unknown or ambiguous.
     std::string function_named(uint32_t module, const std::string& symbol);
 
-    // The procedures that the compiler put into the one called `symbol` around a loop on these
-    // lines, outermost first, for each copy of the loop, the one with fewest first.
+    // For each copy of a loop in the procedure `symbol`: the procedures inlined around it,
+    // outermost first. The loop is given by its lines; copies with fewest procedures come first.
     const std::vector<std::vector<SourceFrame>>& inlined_around(uint32_t module,
                                                                 const std::string& symbol,
                                                                 const std::string& file, int line,
                                                                 int end_line);
 
-    // Where the only function of that name begins; 0 when there is none.
+    // The beginning of the only function with that name; 0 when there is none.
     uint64_t address_of(uint32_t module, const std::string& symbol);
 
-    // The machine code of a module; null when it is not certainly that which ran.
+    // The machine code of a module; null when it may differ from the code that ran.
     ControlFlow* control_flow(uint32_t module);
 
     ModuleState state(uint32_t module) const;
-    // The file may be another one than that which ran: its lines and names are uncertain.
+    // The file may differ from the one that ran: its lines and names are uncertain.
     bool is_uncertain(uint32_t module) const;
     const std::string& path(uint32_t module) const;
 

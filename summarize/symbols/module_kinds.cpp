@@ -1,3 +1,4 @@
+// Recognises kinds of modules by the names of their files; see module_kinds.h.
 #include "summarize/symbols/module_kinds.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ bool is_libc_library(std::string_view name) {
     return starts_with_any(name, {"libc.so", "libc-2", "libpthread", "ld-linux", "ld-2"});
 }
 
-// Of the C library and of compilers, wherever they are installed.
+// Whether it belongs to the C library or a compiler, wherever it is installed.
 bool is_language_library(std::string_view name) {
     return is_libc_library(name) ||
            starts_with_any(name, {"libm.so", "libm-2", "libmvec", "libstdc++", "libc++", "libgcc_s",
@@ -33,7 +34,7 @@ bool is_language_library(std::string_view name) {
                                   "libirc", "libifcore"});
 }
 
-// In /lib, /usr/lib64 and the like.
+// Whether it is in /lib, /usr/lib64 or a similar folder.
 bool is_in_system_folder(std::string_view path) {
     if (path.starts_with("/usr/")) path.remove_prefix(4);
     if (!path.starts_with("/lib")) return false;

@@ -1,4 +1,4 @@
-// See probe_sites.h.
+// Describes the sites of probes, from static tables or debug information; see probe_sites.h.
 #include "summarize/symbols/probe_sites.h"
 
 #include <cinttypes>
@@ -35,7 +35,9 @@ const SiteTable& ProbeSites::table_of(uint32_t module) {
 void ProbeSites::describe_nothing(const MergedNode& node, ProbeSite* site) {
     const bool known = node.module < tables_.size();
     site->labels |= kLabelNoLine;
-    if (known) lines_->resolve(node.module, node.offset);  // opens it, so that notes can say why
+    if (known)
+        lines_->resolve(node.module, node.offset);  // opens the module, so that notes can
+                                                    // give the reason
     site->file = known ? std::string(base_name(lines_->path(node.module))) + "+" + hex(node.offset)
                        : hex(node.offset);
     if (known) site->module = lines_->path(node.module);

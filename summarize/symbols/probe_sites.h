@@ -1,5 +1,5 @@
-// What the nodes that probes made stand for: procedures, loops, blocks and markers, out of the
-// static tables of their modules (or by the address of their code).
+// The sites behind nodes made by probes: procedures, loops, blocks and markers, from the static
+// tables of their modules, or by the address of their code.
 #ifndef DWELL_SUMMARIZE_SYMBOLS_PROBE_SITES_H_
 #define DWELL_SUMMARIZE_SYMBOLS_PROBE_SITES_H_
 
@@ -19,28 +19,28 @@ namespace dwell {
 struct ProbeSite {
     SourceFrame source;  // of a procedure: as for frames, without a statement
     std::string name;    // of a loop "loop", of a block or marker its name
-    std::string file;    // where it begins; module+0xoffset when nothing is known of it
+    std::string file;    // file of its beginning; module+0xoffset when unknown
     int line = 0;
     uint32_t column = 0;
-    std::string module;                // path, where that is all that is known
+    std::string module;                // path, where nothing else is known
     uint32_t labels = 0;               // ProfileLabel
-    const SiteTable* table = nullptr;  // its row's, if known
+    const SiteTable* table = nullptr;  // the table with its row, if known
     uint32_t row = kNoSite;
 };
 
 class ProbeSites {
   public:
-    // `merged` and `lines` must live as long as this object; modules have the same numbers in both.
+    // `merged` and `lines` must live as long as this object; module numbers must be equal in both.
     ProbeSites(const Merged& merged, LineResolver* lines);
 
-    // Of a node of a probe kind. The result lives as long as this object.
+    // The site of a node of a probe kind. The result lives as long as this object.
     const ProbeSite& site_of(const MergedNode& node);
 
-    // The place of the only statement directly inside `site` (loops without probes do not count)
-    // that calls `callee`; null when there is none, or more than one.
+    // The row of the only statement directly inside `site` (loops without probes do not count) that
+    // calls `callee`; null when there is none, or more than one.
     const StaticSite* statement_in(const ProbeSite& site, SiteKind kind, const std::string& callee);
 
-    // Of a module; it has been read by then.
+    // The table of a module, which must have been read.
     const SiteTable& table_of(uint32_t module);
 
   private:

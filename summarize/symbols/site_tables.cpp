@@ -1,6 +1,6 @@
-// See site_tables.h. Texts are found by address, in any section that is loaded; in an object file,
-// which has no addresses yet, its sections are laid out one after the other and the table's
-// relocations carried out.
+// Reads static tables from ELF files; see site_tables.h. Texts are found by address, in any loaded
+// section. An object file has no addresses yet: its sections are laid out one after the other and
+// the relocations of the table are applied.
 #include "summarize/symbols/site_tables.h"
 
 #include <elfutils/libdwelf.h>
@@ -37,11 +37,11 @@ class ElfSections {
         uint64_t address = 0;
         std::string_view bytes;
     };
-    // By the names that a file leaves open: some linkers leave none open that is weak.
+    // Judges by the file's undefined symbols; some linkers keep no weak ones.
     ProbeReach reach(bool by_links) const;
-    // With its relocations carried out.
+    // The tables with their relocations applied.
     std::vector<std::pair<uint64_t, std::string>> tables() const;
-    // The zero-terminated text at `address`; empty when there is none.
+    // The zero-terminated text at `address`; empty if there is none.
     std::string text_at(uint64_t address) const;
 
   private:
@@ -52,7 +52,7 @@ class ElfSections {
     Elf* elf_ = nullptr;
     bool good_ = false;
     bool is_object_ = false;
-    std::map<size_t, Section> sections_;  // that are loaded, by number
+    std::map<size_t, Section> sections_;  // loaded sections, by number
 };
 
 ElfSections::ElfSections(const std::string& path) {
@@ -106,7 +106,7 @@ ProbeReach ElfSections::reach(bool by_links) const {
 void ElfSections::read_sections() {
     size_t names = 0;
     if (elf_getshdrstrndx(elf_, &names) != 0) return;
-    uint64_t next_address = kRowBytes;  // of an object file
+    uint64_t next_address = kRowBytes;  // for sections of an object file
     for (Elf_Scn* scn = nullptr; (scn = elf_nextscn(elf_, scn)) != nullptr;) {
         GElf_Shdr header;
         if (gelf_getshdr(scn, &header) == nullptr) continue;
@@ -205,7 +205,7 @@ class TableReader {
             } else {
                 ++table_->unread_units;
             }
-            // What follows a row that is not understood begins with the next unit.
+            // After an unknown row, reading continues with the next unit.
             row += good ? size_t{unit.rows} + 1 : 1;
             while (!good && row < rows && load<UnitRow>(row).kind != SiteKind::kProgram) ++row;
         }
@@ -265,7 +265,7 @@ class TableReader {
         if (site.kind == SiteKind::kCommunication) return mpi_c_name(site.symbol);
         std::string name = display_name(without_clone(site.symbol));
         // gfortran: external procedures end in one underscore; the main program is MAIN__, and only
-        // the debug information knows what the programmer called it.
+        // the debug information has its name in the source.
         if (fortran && is_fortran_main(site)) return "main program";
         const bool external = name == site.symbol && name.size() > 1 && name.ends_with('_');
         if (fortran && external) name.pop_back();
@@ -278,7 +278,7 @@ class TableReader {
     std::string_view bytes_;
 };
 
-// What a person sees of a site, below the site that encloses it.
+// The visible properties of a site, within the site that encloses it.
 using Identity = std::tuple<uint32_t, SiteKind, std::string, std::string, uint32_t, uint32_t>;
 
 }  // namespace
@@ -340,7 +340,7 @@ std::vector<std::vector<uint32_t>> enclosed_sites(const SiteTable& table) {
         const uint32_t outer = table.sites[i].enclosing;
         enclosed[outer == kNoSite ? table.sites.size() : outer].push_back(i);
     }
-    // The unit's own file first, then those that it includes.
+    // The unit's own file first, then its included files.
     std::vector<std::string> sources;
     for (const SiteUnit& unit : table.units) {
         sources.push_back(tidy_path(unit.file, unit.directory));

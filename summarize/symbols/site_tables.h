@@ -1,5 +1,5 @@
-// The static tables that compiler plugins put into programs and libraries, read out of the files
-// (DESIGN 1: site). Layout: runtime/contract/site_table.h. Nothing in a file is trusted.
+// The static tables that compiler plugins put into programs and libraries (DESIGN 1: site), read
+// from the files. Layout: runtime/contract/site_table.h. All contents are checked.
 #ifndef DWELL_SUMMARIZE_SYMBOLS_SITE_TABLES_H_
 #define DWELL_SUMMARIZE_SYMBOLS_SITE_TABLES_H_
 
@@ -20,11 +20,11 @@ struct StaticSite {
     uint8_t flags = 0;                // SiteRowFlags
     bool has_probes = false;
     uint32_t unit = 0;
-    uint32_t enclosing = kNoSite;  // stands before it
+    uint32_t enclosing = kNoSite;  // comes before this row
     uint64_t offset = 0;           // of its row in the module
-    std::string symbol;  // the linker's name of the procedure, or of the one called; else empty
-    std::string name;    // as people know it: demangled; of a communication the MPI function's C
-                         // name; of a call through a pointer "(pointer)"; of a loop "loop"
+    std::string symbol;            // linker name of the procedure, or of the callee; else empty
+    std::string name;  // readable name: demangled; of a communication the MPI function's C name;
+                       // of a call through a pointer "(pointer)"; of a loop "loop"
     std::string file;
     uint32_t line = 0;
     uint32_t column = 0;
@@ -45,17 +45,17 @@ struct SiteUnit {
 };
 
 enum class SiteTableState {
-    kRead,     // perhaps in part: see `unread_units`
-    kNone,     // no static table: not compiled by one of dwell's compilers
-    kMissing,  // no such file, or not an ELF file of this kind of machine
-    kChanged,  // another build than the one that ran
+    kRead,     // perhaps only in part: see `unread_units`
+    kNone,     // no static table: no compiler of dwell's was used
+    kMissing,  // no such file, or not an ELF file of this machine type
+    kChanged,  // differs from the file that ran
 };
 
-// Whether the probes in a file can find the library, as it was linked.
+// Whether the probes in a file can find libdwell.so, according to how it was linked.
 enum class ProbeReach {
-    kUnlinked,  // an object file: that is not decided yet
+    kUnlinked,  // an object file: not decided yet
     kStatic,    // statically linked
-    kUnbound,   // what would lead there was bound to nothing by the linker
+    kUnbound,   // the linker bound the reference to the library to nothing
     kReached,
 };
 
@@ -64,7 +64,7 @@ struct SiteTable {
     SiteTableState state = SiteTableState::kNone;
     std::vector<SiteUnit> units;
     std::vector<StaticSite> sites;
-    uint32_t unread_units = 0;  // damaged, or written by another version of dwell's compilers
+    uint32_t unread_units = 0;  // damaged, or of another version of dwell's compilers
     std::unordered_map<uint64_t, uint32_t> by_offset;
 
     const StaticSite* at(uint64_t offset) const {
@@ -77,15 +77,15 @@ struct SiteTable {
 std::string_view left_out_reason(const StaticSite& site);
 
 // Reads the table of the program, library or object file `path`. `build_id` as recorded during the
-// run; empty: the file is believed as it is.
+// run; if empty, the file is accepted as it is.
 SiteTable read_site_table(const std::string& path, std::string_view build_id);
 
-// The same table without what stands in it several times (templates and inline procedures, once
-// from each unit that uses them). Of equal sites one that has probes is kept.
+// The same table without repeated sites (templates and inline procedures, once from each unit that
+// uses them). Of equal sites one with probes is kept.
 SiteTable without_duplicates(const SiteTable& table);
 
-// By site: those that it encloses, by file, line and column. The last element holds those that
-// nothing encloses.
+// The sites inside each site, by file, line and column. The last element holds the sites that no
+// other encloses.
 std::vector<std::vector<uint32_t>> enclosed_sites(const SiteTable& table);
 
 }  // namespace dwell

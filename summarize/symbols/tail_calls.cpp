@@ -58,8 +58,8 @@ CallSite read_call_site(Dwarf_Die* die) {
     return site;
 }
 
-// Call sites of inlined functions stand below their inlined_subroutine; those of a contained
-// procedure are not this function's.
+// Call sites of inlined functions are children of their inlined_subroutine; those of a contained
+// procedure do not belong to this function.
 void collect_call_sites(Dwarf_Die* parent, std::vector<CallSite>* sites) {
     Dwarf_Die child;
     if (dwarf_child(parent, &child) != 0) return;

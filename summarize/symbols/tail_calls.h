@@ -1,5 +1,5 @@
-// Communication statements that the compiler turned into jumps: `return MPI_Send(...)` leaves no
-// return address of its own. The call-site entries of the debug information tell where it was.
+// Finds communication statements that the compiler turned into jumps: `return MPI_Send(...)` leaves
+// no return address of its own. The call-site entries of the debug information show where it was.
 #ifndef DWELL_SUMMARIZE_SYMBOLS_TAIL_CALLS_H_
 #define DWELL_SUMMARIZE_SYMBOLS_TAIL_CALLS_H_
 
@@ -13,18 +13,18 @@ namespace dwell {
 
 struct TailCall {
     enum class Kind {
-        kNone,     // the call before the return address reached MPI itself, or nothing is known
+        kNone,     // the call at the return address reached MPI itself, or nothing is known
         kUnique,   // `jumps` are the only way from the called function to MPI
         kUnknown,  // another function was called, and its jump to MPI is not unique
     };
     Kind kind = Kind::kNone;
-    bool in_place = false;        // the address stands for no call, but for all of a function
+    bool in_place = false;        // the address stands for a whole function, not for a call
     std::vector<uint64_t> jumps;  // an address inside each jump instruction, outermost first
 };
 
-// What the call that returns to `return_offset` says about how it came to the MPI function
-// `c_name`. One byte into a function no call can return: this stands for a function that ended with
-// the statement, where who called it is of no interest (code of OpenMP's).
+// How the call that returns to `return_offset` came to the MPI function `c_name`. No call can
+// return to the second byte of a function, so that address stands for a function that ended with
+// the statement and whose caller does not matter (OpenMP code).
 TailCall find_tail_call(DebugInfo* info, uint64_t return_offset, std::string_view c_name);
 
 }  // namespace dwell

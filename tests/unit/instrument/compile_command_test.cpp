@@ -1,4 +1,4 @@
-// What dwell-cc makes of compilers' options and answers (GCC's and clang's manuals).
+// Tests dwell-cc's reading of compilers' options and answers (GCC's and clang's manuals).
 #include "instrument/wrapper/compile_command.h"
 
 #include <gtest/gtest.h>
@@ -131,7 +131,7 @@ TEST(CompileCommandTest, ResponseFiles) {
     EXPECT_TRUE(command.has_source);
     EXPECT_EQ(command.unfit, "-m32");
 
-    std::ofstream(inner) << "@" << inner;  // holds itself
+    std::ofstream(inner) << "@" << inner;  // includes itself
     command = read_compile_command({"@" + inner, "a.c"});
     EXPECT_TRUE(command.has_source);
     EXPECT_FALSE(read_compile_command({"@/no/such/file"}).has_source);

@@ -1,4 +1,4 @@
-// Which procedures and loops get probes: the rules, by hand-made facts.
+// Tests the rules for which procedures and loops get probes, with facts made by hand.
 #include "instrument/selection/selection.h"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(Selection, WhatDwellsHeaderDefinesIsNoPartOfTheProgram) {
 }
 
 TEST(Table, HostComesFirst) {
-    // A contained procedure is compiled before its host: in the table the host comes first.
+    // A contained procedure is compiled before its host, but the host comes first in the table.
     SiteTable table;
     TableGroup guest;
     guest.rows.resize(2);

@@ -1,4 +1,4 @@
-// In whose parentheses a place of the source stands.
+// Tests which statement's parentheses contain a place of the source.
 #include "instrument/selection/source_text.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::string_view line_of(const std::string& file, uint32_t line) {
     return kText[line - 1].data() != nullptr ? kText[line - 1] : "";
 }
 
-// Around the first place of `text` on a line.
+// The statement around the first place of `text` on a line.
 Around around(uint32_t line, std::string_view text) {
     const size_t at = kText[line - 1].find(text);
     EXPECT_NE(at, std::string_view::npos) << text;

@@ -1,5 +1,6 @@
-// Static tables in real files: programs, stripped ones, objects, damaged ones; what dwell sites
-// shows of them. The tables are assembler text (site_assembly.h), so every answer is known from it.
+// Static tables in real files (programs, stripped programs, objects, damaged files), and the output
+// of `dwell sites` for them. The tables are assembler text (site_assembly.h), so every answer is
+// known from it.
 #include "summarize/symbols/site_tables.h"
 
 #include <gtest/gtest.h>
@@ -138,14 +139,14 @@ TEST(SiteTables, NamesOfFortran) {
                                                "MPI_Win_fence", "(pointer)"}));
 }
 
-// The same template in two units, one of which has no probes in it.
+// The same template in two units, one of which has no probes for it.
 TEST(SiteTables, DuplicatesOnce) {
     ScratchFolder folder;
     for (const char* name : {"one", "two"}) {
         SiteAssembly unit(name, "grid.h", "/src");
         const int sum = unit.add({SiteKind::kProcedure, "_Z3sumIiEiT_", 3});
         unit.add({SiteKind::kLoop, "", 4, sum, name == std::string("two")});
-        unit.add({SiteKind::kLoop, "", 4, sum, false, 0, 0, 9});  // another one on that line
+        unit.add({SiteKind::kLoop, "", 4, sum, false, 0, 0, 9});  // a second loop on that line
         unit.write(folder / (name + std::string(".s")));
     }
     ASSERT_EQ(run("cd '" + (folder / "") + "' && gcc -shared -o both.so one.s two.s"), "");
@@ -177,7 +178,7 @@ TEST(SiteTables, DamageNeverHarms) {
     const uint64_t first = example.row("main") - sizeof(UnitRow);
     for (int round = 0; round < 300; ++round) {
         std::string bytes = good;
-        // The table, whose place in the file is its address here, or the file's headers.
+        // Changes the table, whose file offset is its address here, or the file's headers.
         const bool in_table = round % 2 == 0;
         const size_t start = in_table ? first : 0;
         const size_t length = in_table ? 16 * sizeof(SiteRow) : 64;

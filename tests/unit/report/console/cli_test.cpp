@@ -1,3 +1,4 @@
+// Tests the command line of `dwell`: options, variables, and the error line for wrong ones.
 #include "report/console/cli.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ class CliTest : public testing::Test {
     }
 };
 
-// The variables that the help names are known, also where a letter is missing.
+// The variables in the help are known, also with a missing letter.
 TEST_F(CliTest, MisspeltVariablesAreFound) {
     const auto help = parse_run({"--help"});
     ASSERT_FALSE(help);

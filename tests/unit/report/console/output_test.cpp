@@ -1,3 +1,5 @@
+// Tests checked writing: complete or unchanged files, failed writes, and visible control
+// characters.
 #include "report/console/output.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-// Grids and phases from the record files of ranks to the profile: what is told is kept, what
-// contradicts is said, what is damaged is left out, and many ranks stay within their limits. And
-// when a figure follows a dimension of a grid, by arithmetic on small grids.
+// Grids and phases from record files to the profile: descriptions are kept, contradictions are
+// reported, damaged records are left out, and many ranks stay within the limits. Also trends of a
+// figure along a grid dimension, by arithmetic on small grids.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -90,7 +90,8 @@ TEST(Grids, ContradictionsAreSaidAndNameNoRank) {
     EXPECT_EQ(GridPlaces(profile).name_of(3), "3");
 }
 
-// Communicators of MPI_Cart_create: several shapes do not contradict, what is described goes first.
+// Communicators of MPI_Cart_create: several shapes are no contradiction, and the program's own
+// grids come first.
 TEST(Grids, ThoseOfMpiComeLast) {
     std::vector<RecordFile> files;
     for (int rank = 0; rank < 4; ++rank) {
@@ -167,7 +168,7 @@ TEST(Grids, PlacesPastTheRowLimitAreDroppedAndSaid) {
     }
 }
 
-// One grid for each rank: as with names, there is an end to it.
+// One grid for each rank: their number is limited, as that of names is.
 TEST(Grids, ManyDifferentOnesAreBounded) {
     Merged merged;
     for (int rank = 0; rank < 100; ++rank) {
@@ -203,7 +204,7 @@ TEST(Phases, NumbersOfRanksAndThreads) {
         RecordFile file(rank, 3);
         for (uint32_t thread = 0; thread < 2; ++thread) {
             const CellIndex root = file.add_thread(thread, {1, 1000, 1000, 1000});
-            // The first thread of rank 2 came to 7, its second to 8, all others to 9.
+            // The last number of rank 2's first thread is 7, of its second 8, of all others 9.
             const uint64_t last = rank == 2 ? 7 + thread : 9;
             file.add_phase(root, "step", 3 + thread, last, {5, 500, 50, 200});
             file.add_phase(root, "setup", 0, 0, {1, 100, 100, 100});
@@ -259,9 +260,9 @@ TEST(GridTrend, ARowThatTakesLonger) {
 }
 
 TEST(GridTrend, SilentWhereChanceExplainsIt) {
-    // Two of four ranks are slow: of the three ways to pair them one is by row.
+    // Two of four ranks are slow: one of the three ways to pair them is by row.
     EXPECT_FALSE(grid_trend(square(2), {10, 10, 20, 20}).has_value());
-    // One slow rank makes its row and its column slow, but they do not explain it.
+    // One slow rank makes its row and its column slow, but neither explains it.
     std::vector<double> one(16, 10);
     one[5] = 100;
     EXPECT_FALSE(grid_trend(square(4), one).has_value());
@@ -269,7 +270,7 @@ TEST(GridTrend, SilentWhereChanceExplainsIt) {
     EXPECT_FALSE(grid_trend(square(4), {}).has_value());
 }
 
-// Noise alone: no more than one of a hundred grids, 5 of 200 at most by far, and none of more.
+// Noise alone: about one of a hundred grids has a trend by chance.
 TEST(GridTrend, NoiseHasNone) {
     std::mt19937 random(7);
     std::normal_distribution<double> noise(100, 10);
@@ -280,7 +281,7 @@ TEST(GridTrend, NoiseHasNone) {
         for (int rank = 0; rank < 16; ++rank) values.push_back(noise(random));
         found += grid_trend(grid, values).has_value() ? 1 : 0;
     }
-    EXPECT_LE(found, 8);  // 2 are expected; more than 8 has a chance below 1 in 5000
+    EXPECT_LE(found, 8);  // 2 are expected; more than 8 has a probability below 1 in 5000
 }
 
 }  // namespace

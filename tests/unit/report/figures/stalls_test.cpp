@@ -1,5 +1,5 @@
-// Whether a rank was late for something else than computing (docs/causes.md, "Causes that are no
-// computation").
+// Tests whether another activity than computing made a rank late (docs/causes.md, "Causes that are
+// no computation").
 #include "report/figures/stalls.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ LongParts parts_of(const std::vector<ProfileStall>& stalls, uint64_t beside_ns =
     return parts;
 }
 
-// Three ranks wait 10 times for rank 0, 300 ms each in all.
+// Three ranks wait 10 times for rank 0, 300 ms each in total.
 StallKind cause(const std::vector<ProfileStall>& stalls) {
     return stall_of_cause(parts_of(stalls), 4, 0, 30, 900 * kMs).kind;
 }
@@ -54,7 +54,7 @@ TEST(Stalls, WhatAllRanksDoAlikeMakesNoneOfThemLate) {
     EXPECT_EQ(cause(all(700)), StallKind::kAsleep);
 }
 
-// However many parts of a computation it is added up from.
+// Independent of the number of parts of a computation that are added up.
 TEST(Stalls, TheStatementThatTookMostIsNamed) {
     std::vector<ProfileStall> parts = {stall(0, 100, 0, 0), stall(0, 110, 0, 0),
                                        stall(0, 180, 0, 0), stall(0, 10, 0, 0)};
@@ -65,7 +65,7 @@ TEST(Stalls, TheStatementThatTookMostIsNamed) {
     EXPECT_EQ(found.times.io_ns, 400 * kMs);
 }
 
-// Writing files is some of both.
+// Writing files is both sleep and kernel time.
 TEST(Stalls, SleepAndTimeInTheKernelTogetherAreACause) {
     ProfileStall both = stall(0, 0, 90, 0);
     both.kernel_ns = 70 * kMs;
@@ -86,19 +86,19 @@ TEST(Stalls, RanksThatLoseTheirProcessorsInTurnDoNotComputeLonger) {
     EXPECT_EQ(cause(stalls), StallKind::kNone);
     stalls[0].time_ns = 1060 * kMs;
     EXPECT_EQ(cause(stalls), StallKind::kQueued);
-    // What the others compute is not known.
+    // The others' computation is unknown.
     stalls.pop_back();
     EXPECT_EQ(cause(stalls), StallKind::kNone);
 }
 
-// Rank 0 computes three times as long as the others: with half of a processor for each it has none
-// three times as long, and computing makes it late.
+// Rank 0 computes three times as long as the others. With half of a processor for each, it also
+// lacks one three times as long: computing makes it late.
 TEST(Stalls, WhoComputesLongerHasNoProcessorForLonger) {
     std::vector<ProfileStall> stalls = {stall(0, 0, 0, 1500)};
     stalls[0].time_ns = 3000 * kMs;
     for (uint32_t rank = 1; rank < 4; ++rank) stalls.push_back(stall(rank, 0, 0, 500));
     EXPECT_EQ(cause(stalls), StallKind::kNone);
-    stalls[0].time_ns = 2000 * kMs;  // computes as long, and has less of a processor
+    stalls[0].time_ns = 2000 * kMs;  // computes as long, with a smaller share of a processor
     EXPECT_EQ(cause(stalls), StallKind::kQueued);
 }
 
@@ -109,8 +109,8 @@ TEST(Stalls, PartsOfOneRankAddUp) {
     EXPECT_EQ(both.times.time_ns, 2000 * kMs);
 }
 
-// Rank 0 sleeps through 960 ms of 1 s, in 10 parts. Rank 1 waits for it after each, ranks 2 and 3
-// once after all of them: 12 waits of three ranks.
+// Rank 0 sleeps through 960 ms of 1 s, in 10 parts. Rank 1 waits for it after each part, ranks 2
+// and 3 once after all parts: 12 waits of three ranks.
 TEST(Stalls, NobodyWaitsLongerThanTheRankWasAtIt) {
     const auto of = [](uint64_t asleep_ms, uint64_t beside_ms) {
         const LongParts parts = parts_of({stall(0, 0, asleep_ms, 0)}, beside_ms * kMs);
@@ -119,7 +119,7 @@ TEST(Stalls, NobodyWaitsLongerThanTheRankWasAtIt) {
     EXPECT_EQ(of(960, 0), StallKind::kAsleep);
     EXPECT_EQ(of(500, 0), StallKind::kAsleep);
     EXPECT_EQ(of(490, 0), StallKind::kNone);
-    // With short parts of it beside them rank 0 may have computed that long.
+    // With further short parts rank 0 may have computed that long.
     EXPECT_EQ(of(960, 900), StallKind::kAsleep);
     EXPECT_EQ(of(960, 1000), StallKind::kNone);
 }
@@ -133,7 +133,7 @@ TEST(Stalls, HardlyAnyWaitingForAProcessorIsNone) {
     EXPECT_EQ(queued_times(profile).call_ns, 20 * kMs);
 }
 
-// Ranks of one host with as many threads, by the processors of each: how many and the first.
+// Ranks of one host with as many threads, by their processors: number and first one.
 Holders holders(const std::vector<std::pair<uint32_t, uint32_t>>& sets, uint32_t threads = 1) {
     Profile profile;
     for (const auto& [processors, first] : sets) {
@@ -158,7 +158,7 @@ TEST(Stalls, RanksShareProcessorsWhereTheirThreadsAreMore) {
     const Holders threads = holders({{2, 0}, {2, 0}}, 2);
     EXPECT_EQ(threads.who, Holder::kRanks);
     EXPECT_EQ(threads.threads, 4u);
-    // Two of three are bound to one.
+    // Two of three are bound to one processor.
     const Holders bound = holders({{1, 3}, {1, 3}, {4, 4}});
     EXPECT_EQ(bound.who, Holder::kRanks);
     EXPECT_EQ(bound.ranks, 2u);
@@ -181,7 +181,7 @@ TEST(Stalls, SaysSoWhereTheKernelDoesNotCount) {
     EXPECT_TRUE(stall_words(profile, asleep).try_io);
     profile.ranks[3].flags |= kFileNoQueue;
     EXPECT_EQ(stall_words(profile, asleep).verb, "sleeps, does I/O or has no processor");
-    // What else it may be is known with --io on.
+    // With --io on, I/O is excluded.
     profile.ranks[3].flags = kFileIo;
     EXPECT_EQ(stall_words(profile, asleep).verb, "sleeps or waits outside of MPI");
     EXPECT_FALSE(stall_words(profile, asleep).try_io);

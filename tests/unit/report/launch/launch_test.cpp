@@ -1,3 +1,5 @@
+// Tests the preparations of `dwell run`: finding programs, and recognising launchers, scripts and
+// programs that cannot be observed.
 #include "report/launch/launch.h"
 
 #include <elf.h>

@@ -1,3 +1,5 @@
+// Tests that records of dead processes are kept once, whatever other processes of the job do
+// meanwhile.
 #include "report/results/crash_recovery.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +32,7 @@ class CrashRecovery : public testing::Test {
         unsetenv("DWELL_RECORD_DIR");
         fs::remove_all(folder_);
     }
-    // Records of processes that went on as another program, or ended in MPI_Init, before anything
+    // Leaves records of processes that became other programs, or ended in MPI_Init, before anything
     // was counted.
     void leave_records_of_nothing(int ranks) const {
         FileHeader header{};
@@ -44,7 +46,7 @@ class CrashRecovery : public testing::Test {
             file.write(reinterpret_cast<const char*>(&header), sizeof header);
         }
     }
-    // A process that speaks for one rank; ends with 0 when it kept no records.
+    // A process that reports for one rank; exits with 0 when it kept no records.
     pid_t parent_of(int rank) const {
         const pid_t pid = fork();
         if (pid != 0) return pid;
@@ -70,7 +72,8 @@ TEST_F(CrashRecovery, RecordsOfAnotherJobStay) {
     EXPECT_EQ(choose_record_shelter(folder_ + "/out/", "run", "later"), folder_ + "/out.2");
 }
 
-// Hosts may share the directory of records: a process of this number may well run on the other one.
+// Hosts may share the directory of records: another process with this number may run on the other
+// host.
 TEST_F(CrashRecovery, RecordsOfAnotherHostStay) {
     const pid_t ended = fork();
     if (ended == 0) _exit(0);
@@ -95,7 +98,7 @@ TEST_F(CrashRecovery, RecordsOfAnotherHostStay) {
 
 TEST(Words, AreTypedWithTheEscapesOfALine) {
     EXPECT_EQ(word_to_type("a b"), "'a b'");
-    EXPECT_EQ(word_to_type("a\x1b'\\"), "$'a\x1b\\'\\\\'");  // say() makes \x1b of the one byte
+    EXPECT_EQ(word_to_type("a\x1b'\\"), "$'a\x1b\\'\\\\'");  // say() turns the one byte into \x1b
 }
 
 TEST_F(CrashRecovery, ParentsThatRemoveRecordsOfNothingAtOnceAreSilent) {

@@ -1,4 +1,4 @@
-// Profiles of ranks that wait: for one whose computation is known, and for nobody that is known.
+// Profiles of ranks that wait: for one rank with a known computation, and for unknown ranks.
 #ifndef DWELL_TESTS_UNIT_REPORT_TEXT_LATE_RANK_H_
 #define DWELL_TESTS_UNIT_REPORT_TEXT_LATE_RANK_H_
 
@@ -19,8 +19,9 @@ struct Halo {
     uint64_t setup_wait_ms = 0;
 };
 
-// Two ranks compute 1.5 and 1.0 s in `compute`, booked on main; rank 1 waits 500 ms for rank 0 at
-// line 69; set-up takes 100 ms and, on rank 1, `setup_wait_ms` more, in which it waits for rank 0.
+// Two ranks compute 1.5 and 1.0 s in `compute`, attributed to main; rank 1 waits 500 ms for rank 0
+// at line 69; set-up takes 100 ms and, on rank 1, `setup_wait_ms` more, in which it waits for rank
+// 0.
 inline Profile late_rank(const Halo& halo = {}) {
     samples::Builder b(2, halo.program);
     const uint32_t main = b.proc("main", halo.file, 90, 0);
@@ -47,7 +48,7 @@ inline Profile late_rank(const Halo& halo = {}) {
     return b.finish();
 }
 
-// Four ranks compute alike, and wait in one line for ranks that are not known.
+// Four ranks compute equally, and wait in one line for unknown ranks.
 inline Profile late_for_nobody(uint64_t compute_ms, uint64_t call_ms, uint64_t waited_ms) {
     samples::Builder b(4, "heat");
     const uint32_t main = b.proc("main", "heat.c", 1, 0);

@@ -1,4 +1,5 @@
-// Metrics from record files to the reports: synthetic records, so that every number is arithmetic.
+// Metrics from record files to the reports, with synthetic records, so that every number is
+// arithmetic.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -28,7 +29,7 @@ bool same(const std::vector<ProfileCounts>& a, const std::vector<ProfileCounts>&
         });
 }
 
-// A rank with a call of MPI_Send, before which `work` was counted, and in it `in_call`.
+// A rank with a call of MPI_Send: counts `work` before the call and `in_call` inside it.
 RecordFile record(int rank, const std::string& names, uint64_t work, uint64_t in_call) {
     RecordFile file(rank, 3);
     const CellIndex root = file.add_thread(0, {});
@@ -60,7 +61,7 @@ const ProfileCounts* counts_at(const Profile& profile, SiteKind kind) {
 }
 
 TEST(MetricProfile, SumsOverRanksByName) {
-    // The second rank has the same metrics the other way round.
+    // The second rank has the same metrics in reverse order.
     const Profile profile =
         build_profile(merged_of({record(0, "A\nB", 10, 3), record(1, "B\nA", 100, 30)}));
     EXPECT_EQ(profile.metrics.names, (std::vector<std::string>{"A", "B"}));
@@ -123,8 +124,8 @@ TEST(MetricProfile, MissingMetricsAreNamed) {
     EXPECT_EQ(text.find("were not read"), std::string::npos);
 }
 
-// Rank 0 loses two threads' counters a quarter of a second after its start, rank 1 one after half
-// of one; rank 2 loses none.
+// Rank 0 loses two threads' counters a quarter of a second after its start, rank 1 one thread's
+// after half a second; rank 2 loses none.
 TEST(MetricProfile, CountersThatTheProgramClosedAreTold) {
     std::vector<RecordFile> files;
     for (int rank = 0; rank < 3; ++rank) {
@@ -160,7 +161,7 @@ TEST(MetricProfile, EntriesLeftOutAreTold) {
 
 TEST(MetricProfile, DamagedPartsAreLeftOut) {
     RecordFile file = record(0, "A", 10, 3);
-    file.add_counts(1 << 20, 1, 1, {7});  // of no node
+    file.add_counts(1 << 20, 1, 1, {7});  // without a node
     file.last_thread().first_metric = 1 << 21;
     const Profile profile = build_profile(merged_of({file}));
     EXPECT_EQ(counts_of(profile.metrics, 0), nullptr);
@@ -181,7 +182,7 @@ TEST(MetricProfile, JsonComesBack) {
     EXPECT_EQ(read->metrics.least_ns, 180'000u);
     EXPECT_TRUE(same(read->metrics.nodes, profile.metrics.nodes));
     EXPECT_TRUE(same(read->metrics.rows, profile.metrics.rows));
-    // Without metrics there is nothing of them.
+    // Without metrics no output mentions them.
     EXPECT_EQ(write_profile_json(samples::halo_profile()).find("metric"), std::string::npos);
 }
 
@@ -207,7 +208,7 @@ TEST(MetricProfile, Csv) {
         csv.find(",io_file,thread_name,metric_entries,metric_s,PAPI_TOT_CYC,PAPI_TOT_CYC self,"
                  "PAPI_TOT_INS,PAPI_TOT_INS self,perf::PAGE-FAULTS,perf::PAGE-FAULTS self\r\n"),
         std::string::npos);
-    // 1 + 2 + 3 + 4 = 10 million cycles, and a tenth of that.
+    // 1 + 2 + 3 + 4 = 10 million cycles, plus a tenth.
     EXPECT_NE(csv.find(",4,4.000000000,11000000,0,16500000,0,1000,0\r\n"), std::string::npos);
     EXPECT_NE(csv.find(",8,0.012000000,1000000,1000000,1500000,1500000,1000,1000\r\n"),
               std::string::npos);
@@ -265,7 +266,7 @@ TEST(MetricNames, Form) {
     EXPECT_NE(metrics_form_error("a,off"), "");
 }
 
-// A column is as wide as the name of its metric, as far as there is room for that.
+// A column is as wide as the name of its metric, within the available room.
 TEST(MetricColumns, GrowToTheirNames) {
     Profile profile = samples::with_metrics(samples::halo_profile());
     profile.metrics.names = {"perf::CONTEXT-SWITCHES", "PAPI_TOT_INS", "perf::PAGE-FAULTS"};

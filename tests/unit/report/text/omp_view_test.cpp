@@ -1,4 +1,4 @@
-// What the report and the files say of OpenMP: samples::openmp_profile.
+// OpenMP in the report and the files: samples::openmp_profile.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -66,7 +66,7 @@ TEST(OmpView, HeadOfASiteAddsUp) {
 }
 
 TEST(OmpView, WaitingIsNoComputationOfASite) {
-    // Of 162 ms in the barrier 160 are waiting; the region itself takes 4 ms and waits in it.
+    // Of 162 ms in the barrier 160 are waiting; the region itself takes 4 ms, which are waiting.
     const std::string text = site("triangle.c:20");
     EXPECT_TRUE(has(text, "160 ms waiting.*own computation 2.00 ms\n")) << text;
     EXPECT_TRUE(has(text, "own computation 4.00 ms")) << text;

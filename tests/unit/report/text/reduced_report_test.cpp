@@ -1,5 +1,5 @@
-// What the report says of procedures whose entries were counted without time, or not at all: their
-// place among the others is that of what they are estimated to take.
+// Reports on procedures whose entries were counted without time, or not at all: lists sort them by
+// their estimated time.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,8 +13,8 @@ namespace {
 
 using samples::kMs;
 
-// One rank of 1 s. main computes 700 ms, of which hot is estimated to have taken 600 ms: of its
-// 5000 entries one was timed, for 1 us, and 2 million were not counted. cold takes 300 ms.
+// One rank of 1 s. main computes 700 ms, of which hot is estimated to have taken 600 ms: one of its
+// 5000 entries was timed, with 1 us, and 2 million were not counted. cold takes 300 ms.
 Profile reduced_profile(uint32_t flags) {
     samples::Builder b(1, "example");
     const std::string file = "/home/ada/example.c";
@@ -57,7 +57,7 @@ TEST(ReducedReport, SitesStandWhereTheirEstimateBelongs) {
         << nodes;
     EXPECT_NE(nodes.find("computation here  ~600 ms of it in untimed entries"), std::string::npos)
         << nodes;
-    // main's own time is the longest that was measured: 700 ms.
+    // main's own time is the longest measured one: 700 ms.
     const std::string sites = text.substr(list);
     EXPECT_LT(sites.find("example.c:10  main"), sites.find("example.c:40  hot")) << sites;
     EXPECT_LT(sites.find("example.c:40  hot"), sites.find("example.c:30  cold")) << sites;
@@ -73,7 +73,7 @@ TEST(ReducedReport, WhatASiteHoldsSaysWhatIsEstimatedOfIt) {
     EXPECT_NE(line.find("~600 ms more"), std::string::npos) << line;
 }
 
-// And what the source did not tell of its rounds.
+// Also for loops whose source could not be read.
 TEST(ReducedReport, LoopsWhoseConditionIsGuessedSaySo) {
     Profile profile = reduced_profile(0);
     for (ProfileNode& node : profile.nodes) {

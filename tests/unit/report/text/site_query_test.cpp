@@ -1,5 +1,5 @@
-// dwell report --site and --left-out on the paper's example (probed_profile): every query of the
-// paper's section 6.4.1 has its answer, known from the numbers that the profile was made of.
+// Tests `dwell report --site` and --left-out on the paper's example (probed_profile): every query
+// of the paper's section 6.4.1, with the answer known from the numbers of the profile.
 #include "report/text/site_query.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace dwell {
 namespace {
 
-// Runs of blanks as one, so that a test does not know the columns.
+// Runs of blanks become one blank, so that a test does not depend on columns.
 std::string answer(const std::string& site, bool per_rank = false) {
     TextOptions options;
     options.per_rank = per_rank;

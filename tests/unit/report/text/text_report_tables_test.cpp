@@ -1,5 +1,5 @@
-// Tables of the text report that lines of their own fill: the operating system's figures, I/O, and
-// the partners of communication.
+// Tables of the text report: the operating system's figures, I/O, and the partners of
+// communication.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,8 +59,8 @@ TEST(TextReportTables, InputAndOutput) {
     EXPECT_EQ(write_text_report(samples::halo_profile(), options).find("I/O"), std::string::npos);
 }
 
-// The code of a library's header, which the compiler put into the program, is no place of its own:
-// what it reads and writes stands where the program calls it.
+// Code of a library header that is inlined into the program has no place of its own: its reads and
+// writes are shown at the program's call.
 TEST(TextReportTables, InputAndOutputStandInTheProgram) {
     samples::Builder b(1, "streams");
     const uint32_t main = b.proc("main", "streams.cpp", 3, 0);
@@ -77,8 +77,8 @@ TEST(TextReportTables, InputAndOutputStandInTheProgram) {
     EXPECT_NE(report.find("streams.cpp:7 writev"), std::string::npos) << report;
 }
 
-// Beside a second in a barrier, 20 ms each in a write of 4 KiB and in a send of 16 bytes are
-// folded: the tree's bytes are those of communication.
+// Besides a second in a barrier, 20 ms each in a write of 4 KiB and in a send of 16 bytes are
+// collapsed: the tree's bytes are those of communication.
 TEST(TextReportTables, FoldedLinesHoldNoBytesOfFiles) {
     samples::Builder b(1, "folded");
     const uint32_t main = b.proc("main", "folded.c", 3, 0);
@@ -95,7 +95,7 @@ TEST(TextReportTables, FoldedLinesHoldNoBytesOfFiles) {
     EXPECT_EQ(line.find("KiB"), std::string::npos) << line;
 }
 
-// Polls mostly find nothing, and then there is no partner whose time it was.
+// Most polls find no message, so their time belongs to no partner.
 TEST(TextReportTables, PartnersOfPollsAreWeighedByBytes) {
     Profile profile = samples::halo_profile();
     const auto text = [&] {
@@ -117,7 +117,7 @@ TEST(TextReportTables, PartnersOfPollsAreWeighedByBytes) {
     EXPECT_EQ(text().find(" 0 %"), std::string::npos);
 }
 
-// What one rank knows of one partner at a communication line.
+// One rank's record of one partner at a communication line.
 struct OfPartner {
     uint32_t rank;
     uint32_t partner;
@@ -127,8 +127,7 @@ struct OfPartner {
     uint64_t received_bytes;
 };
 
-// The heaviest pairs of a line that has these records and took `time_ns`, with their shares in
-// thousandths.
+// The heaviest pairs of a line with these records and `time_ns`, with their shares in thousandths.
 std::string pairs_of(const char* call, uint64_t time_ns, const std::vector<OfPartner>& records) {
     samples::Builder b(4, "pairs");
     const uint32_t node = b.comm(call, "pairs.c", 7, b.proc("main", "pairs.c", 1, 0));
@@ -150,16 +149,17 @@ TEST(TextReportTables, APairOfRanksStandsOnce) {
     EXPECT_EQ(pairs_of("MPI_Waitall", 100,
                        {{0, 1, 1, 10, 800, 0}, {1, 0, 1, 40, 0, 800}, {1, 2, 1, 50, 800, 0}}),
               "0→1 500;1→2 500;");
-    // One record with both directions: the two cannot be told apart in any of the pair's.
+    // One record with both directions: they cannot be separated in any record of the pair.
     EXPECT_EQ(pairs_of("MPI_Sendrecv", 100,
                        {{1, 0, 2, 30, 8, 8}, {0, 1, 1, 20, 8, 0}, {2, 0, 2, 50, 8, 8}}),
               "0↔1 500;0↔2 500;");
-    // Messages without bytes: the call tells what they were.
+    // Messages without bytes: the call decides the direction.
     EXPECT_EQ(pairs_of("MPI_Recv", 100, {{3, 1, 1, 60, 0, 0}}), "1→3 600;");
     EXPECT_EQ(pairs_of("MPI_Send", 100, {{3, 1, 1, 60, 0, 0}}), "3→1 600;");
     EXPECT_EQ(pairs_of("MPI_Wait", 100, {{3, 1, 1, 60, 0, 0}}), "1↔3 600;");
-    // By bytes, where time tells nothing: what both sides saw is one message, so 1000 from 0 to 1,
-    // as many from 2 to 3 of which only 3 tells, 500 with itself, and 2 x 250 of both directions.
+    // By bytes, where time says nothing. A message recorded by both sides counts once, so 1000 from
+    // 0 to 1, as many from 2 to 3 of which only 3 has a record, 500 to itself, and 2 x 250 of both
+    // directions.
     EXPECT_EQ(pairs_of("MPI_Waitall", 1'000'000,
                        {{0, 1, 1, 0, 1000, 0},
                         {1, 0, 1, 0, 0, 1000},

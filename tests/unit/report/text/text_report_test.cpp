@@ -76,7 +76,7 @@ TEST(TextReport, NamesLineAndRankThatCost) {
 
 TEST(TextReport, PhasesAndPlacesInAGrid) {
     const Profile profile = samples::grid_profile();
-    std::string report;  // words, wherever lines are broken
+    std::string report;  // words, independent of line breaks
     std::istringstream words(write_text_report(profile, {}));
     for (std::string word; words >> word;) report += word + " ";
     const auto holds = [&report](const char* text) {
@@ -116,7 +116,7 @@ TEST(TextReport, NamesTheProcedureThatHoldsMostOfTheSurplus) {
     EXPECT_EQ(extra_computation(b.finish(), 1), solve);
 }
 
-// The layout as last agreed on; times are in UTC there. A change of it must be looked at.
+// The reviewed layout; times are in UTC there. Every change of it must be reviewed.
 TEST(TextReport, LooksAsReviewed) {
     setenv("TZ", "UTC", 1);
     struct Golden {
@@ -185,7 +185,7 @@ std::vector<TreeLine> tree_lines(const Profile& profile) {
     return lines;
 }
 
-// What is shown below a line is the line, up to three digits and rests too short for a line.
+// The lines below a line add up to it, up to three digits and remainders too short for a line.
 TEST(TextReport, ShownTimesAddUp) {
     for (const Profile& profile :
          {samples::halo_profile(), samples::hostile_profile(), samples::probed_profile()}) {
@@ -252,7 +252,7 @@ Profile with_setup_of(uint64_t setup_ms) {
     return profile;
 }
 
-// Start-up does not hide the program: a run that hardly does more has as many lines.
+// Start-up does not hide the program: a run with little else has as many lines.
 TEST(TextReport, ShortRunIsAsLongAsALongOne) {
     const auto lines = [](const std::string& text) {
         return std::count(text.begin(), text.end(), '\n');
@@ -313,7 +313,7 @@ TEST(TextReport, TrustLooksAtLabels) {
     EXPECT_NE(twice.find("1 MPI statement without line"), std::string::npos);
 }
 
-// What the user asked to count only takes no time, and is in the tree nevertheless.
+// Procedures that were only counted, on the user's request, are in the tree without time.
 TEST(TextReport, CountedWithoutTimeIsShown) {
     Profile profile = samples::probed_profile();
     const auto tree_has_counted = [&] {
@@ -333,8 +333,8 @@ TEST(TextReport, CountedWithoutTimeIsShown) {
     EXPECT_TRUE(tree_has_counted());
 }
 
-// Of loops in each other on one line the inner one's time is part of the outer one's: the line took
-// no longer. Entries and own time are both loops'.
+// For nested loops on one line the inner loop's time is part of the outer loop's: the line's time
+// counts once. Entries and own time are sums over both loops.
 TEST(TextReport, LoopsInEachOtherOnOneLineTakeTheirTimeOnce) {
     Profile profile = samples::probed_profile();
     const ProfileNode* inner = nullptr;
@@ -375,7 +375,7 @@ TEST(TextReport, ThreadsAreSaidToAddUp) {
     EXPECT_NE(write_text_report(profile, {}).find(said), std::string::npos);
 }
 
-// Of long arguments each keeps its ends.
+// Of long arguments each keeps its beginning and end.
 TEST(TextReport, TemplateInstancesStayApart) {
     const std::string before = "void solver::apply<std::vector<double, std::allocator<double> >, ";
     const std::string rows = short_name(before + "layout::RowMajorWithPadding>()", true);
@@ -386,7 +386,7 @@ TEST(TextReport, TemplateInstancesStayApart) {
     EXPECT_NE(short_name("f<float>(int)", true), short_name("f<double>(int)", true));
 }
 
-// The lines of a report at each width, with what `find` finds in them.
+// The lines of a report at each width, with the matches of `find` in them.
 std::vector<std::string> lines_with(const Profile& profile, int width, const std::string& find) {
     TextOptions options;
     options.width = width;
@@ -440,7 +440,7 @@ TEST(TextReport, ThousandsOfNodesAreCutCostliestFirst) {
         EXPECT_EQ(text.find("work3"), std::string::npos) << width;
         EXPECT_NE(text.find("2997 more"), std::string::npos) << width;
         EXPECT_NE(text.find("[n]: n levels deep"), std::string::npos) << width;
-        // However deep, the name can be read.
+        // The name is readable at any depth.
         size_t names = 0;
         for (const std::string& line : lines_with(profile, width, "inner")) names += !line.empty();
         EXPECT_GE(names, 100u) << width;
@@ -457,7 +457,7 @@ TEST(TextReport, ComputationSaysWhere) {
     EXPECT_NE(write_text_report(profile, options).find("computation: heat.c:131 73 %"),
               std::string::npos);
     profile.intervals[0].lines = {
-        {"stencil", "heat.c", 131, 9, profile.intervals[0].booked_on}};  // too few to tell
+        {"stencil", "heat.c", 131, 9, profile.intervals[0].booked_on}};  // too few to decide
     EXPECT_EQ(write_text_report(profile, options).find("computation: "), std::string::npos);
 }
 
@@ -515,7 +515,7 @@ TEST(TextStyle, CutsAndNames) {
     EXPECT_EQ(short_name("main program", true), "main program");
     EXPECT_EQ(cut_name("ns::Grid::step", 14, true), "ns::Grid::step");
     EXPECT_EQ(cut_name("ns::Grid::step", 13, true), "Grid::step");
-    // What a member does is known by its class.
+    // The class explains the member.
     EXPECT_EQ(cut_name("ns::Viscoplastic::stress", 18, true), "Visc…astic::stress");
     EXPECT_EQ(cut_name("Viscoplastic::stress", 11, true), "stress");
     EXPECT_EQ(cut_name("ns::Grid<a::b>::step", 9, true), "step");
@@ -604,7 +604,7 @@ TEST(TextStyle, WordsThatBelongTogetherStayInOneLine) {
     EXPECT_EQ(wrapped("some 4.46 M entries", 16), "some\n4.46 M entries\n");
     EXPECT_EQ(wrapped("waits for rank 12 in", 15), "waits for\nrank 12 in\n");
     EXPECT_EQ(wrapped("of it 53.1 % of all", 10), "of it\n53.1 % of\nall\n");
-    EXPECT_EQ(wrapped("from a.c:12 b to", 12), "from a.c:12\nb to\n");  // no number
+    EXPECT_EQ(wrapped("from a.c:12 b to", 12), "from a.c:12\nb to\n");  // not a number
 }
 
 TEST(TextStyle, WhatIsBeyondTheWidthIsSeenToBeMissing) {

@@ -1,5 +1,5 @@
-// Into what parts verdict and report divide the time: set-up, waiting, and what passes without a
-// processor. Profiles of which the right answer is known by arithmetic.
+// Tests how verdict and report divide the time: set-up, waiting, and time without a processor. The
+// right answers are known by arithmetic.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -17,7 +17,7 @@ using samples::Builder;
 using samples::kMs;
 using samples::known_wait;
 
-// Two ranks compute 300 ms. Rank 1 then does something else for so long, and rank 0 waits for it in
+// Two ranks compute 300 ms. Then rank 1 is busy for `late_ms`, while rank 0 waits for it in
 // MPI_Finalize, which takes each of them 20 ms more; MPI_Init takes 200.
 Profile late_for_the_end(uint64_t late_ms) {
     Builder b(2, "late");
@@ -73,7 +73,8 @@ TEST(TimeParts, RanksThatEndTogetherDoNotWait) {
               std::string::npos);
 }
 
-// What rank 1 did before MPI_Init is not known, nor that it was late: only that rank 0 took longer.
+// The activity of rank 1 before MPI_Init is unknown, and so is its lateness: rank 0 only took
+// longer.
 TEST(TimeParts, ALongRunDoesNotTellMoreOfALateStart) {
     Builder b(2, "late");
     const uint32_t main = b.proc("main", "late.c", 1, 0);
@@ -128,7 +129,7 @@ double sum_of_shares(const Profile& profile) {
 }
 
 // Rank 0 computes 100 ms and sends for 50, rank 1 computes 300 and sends for 250; both wait 500.
-// More was without a processor than rank 0 has; it counts as far as that goes.
+// The recorded time without a processor exceeds rank 0's own time, which limits it.
 Profile hardly_any_processor(uint64_t queued_work_ms) {
     Builder b(2, "busy");
     const uint32_t main = b.proc("main", "busy.c", 1, 0);
@@ -165,7 +166,7 @@ TEST(TimeParts, SharesAddUpWithoutProcessors) {
                                    "1 1.05 s 150 ms 300 ms 100 ms 500 ms 0 "}) {
         EXPECT_NE(report.find(part), std::string::npos) << part << "\nin\n" << report;
     }
-    profile.rows.clear();  // then what is known is the sums: 300 of 400 ms and 300 of 300
+    profile.rows.clear();  // then only the sums are known: 300 of 400 ms and 300 of 300
     expect_words(profile, {"waiting 58.8 %, no processor 35.3 %, computation 5.9 %."});
     for (const uint64_t queued_ms : {0, 50, 250, 10'000}) {
         Profile each = hardly_any_processor(queued_ms);
@@ -175,7 +176,7 @@ TEST(TimeParts, SharesAddUpWithoutProcessors) {
     }
 }
 
-// Nobody computes but rank 1, for 0.5 ms of 1050: no balance, and no part of nothing.
+// Only rank 1 computes, for 0.5 ms of 1050: no balance is shown, and no share of nothing.
 TEST(TimeParts, SaysNothingOfTheBalanceOfNothing) {
     Profile profile = hardly_any_processor(10'000);
     const auto check = [&](const char* what) {

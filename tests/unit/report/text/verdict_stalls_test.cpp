@@ -1,5 +1,5 @@
-// The verdict where the cause is no computation: ranks that write files, sleep or have no
-// processor. The right answer is known by arithmetic.
+// The verdict when the cause is no computation: ranks that write files, sleep or have no processor.
+// The right answer is known by arithmetic.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,14 +17,14 @@ using samples::Builder;
 using samples::kMs;
 using samples::known_wait;
 
-// The rank that is late does not compute: 500 ms of its 1.5 s explain the waiting.
+// The late rank does not compute: 500 ms of its 1.5 s explain the waiting.
 ProfileStall half_a_second(uint64_t ProfileStall::*part) {
     ProfileStall stall{0, 0, kNoNode, 10, 1500 * kMs, 0, 0, 0, 0};
     stall.*part = 600 * kMs;
     return stall;
 }
 
-// Adds the statement of I/O that took most of the first stall.
+// Adds the I/O statement with most of the first stall.
 void write_checkpoint(Profile* profile) {
     ProfileNode write;
     write.kind = SiteKind::kIo;
@@ -48,7 +48,8 @@ TEST(Verdict, NamesTheFileThatALateRankWrites) {
                   "exchange_halo."});
 }
 
-// Of 600 ms in I/O the statement took 300 ms: the amount is that of all. 500 ms are almost all.
+// The statement took 300 of 600 ms in I/O: the sentence gives the sum of all. With 500 ms it is
+// almost all.
 TEST(Verdict, SaysThatTheAmountIsOfOtherStatementsToo) {
     for (const uint64_t ms : {300, 500}) {
         Profile profile = late_rank();
@@ -64,8 +65,8 @@ TEST(Verdict, SaysThatTheAmountIsOfOtherStatementsToo) {
     }
 }
 
-// In two lines the names would be cut, and there is room for ten. In 60 columns there is none for
-// where the others wait: no word of what remains is cut.
+// In two lines the names would be cut, and ten lines are allowed. 60 columns have no room for where
+// the others wait: no word of the rest is cut.
 TEST(Verdict, TakesAThirdLineForNames) {
     Halo halo;
     halo.file = "/home/ada/the_electric_potential.cpp";
@@ -90,7 +91,7 @@ TEST(Verdict, TakesAThirdLineForNames) {
 TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
     Profile profile = late_rank();
     profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
-    // Where it sleeps no sample tells: those of relax are of the rest.
+    // No sample shows where it sleeps: the samples of relax belong to the remaining time.
     expect_words(
         profile,
         {"Main cause: rank 0 does I/O or sleeps between calls of MPI_Waitall "
@@ -108,7 +109,7 @@ TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
     // A quarter of the 500 ms that others wait was in the kernel: it may be I/O as well.
     profile.stalls[0].kernel_ns = 125 * kMs;
     expect_words(profile, {"rank 0 has no processor in relax", "Next: dwell run --io on"});
-    // The machine code tells of all the time, and so do probes.
+    // Machine code and probes cover the whole time.
     Halo halo;
     halo.sampled = 0;
     profile = late_rank(halo);
@@ -119,7 +120,7 @@ TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
                   "Next: dwell run --io on"});
 }
 
-// Of a long sentence the lines stay whole, and the calls give way.
+// A long sentence keeps whole lines and omits the calls.
 TEST(Verdict, NamesTheLinesThatARankSleepsBetween) {
     Halo halo;
     halo.program = "ckpt";
@@ -160,7 +161,7 @@ TEST(Verdict, SaysThatAProgramWithoutMpiIsRarelyOnAProcessor) {
     const std::string report = words_of(write_text_report(profile, options));
     EXPECT_NE(report.find("computation 150 ms 10.0 %"), std::string::npos) << report;
     EXPECT_NE(report.find("off processor 1.35 s 90.0 %"), std::string::npos) << report;
-    // Probes time what it slept through, too.
+    // Probes also time the sleep.
     Profile probed = samples::probed_profile();
     EXPECT_TRUE(computation_text(probed, 40, true).starts_with("Most computation: "));
     for (ProfileRank& of_it : probed.ranks) {
@@ -176,7 +177,7 @@ TEST(Verdict, SaysThatAProgramWithoutMpiIsRarelyOnAProcessor) {
     expect_words(profile, {"serial computes 100.0 % of its time."});
 }
 
-// Verdict and report say the same of the cause.
+// Verdict and report agree on the cause.
 TEST(Verdict, SaysOfTheCauseWhatTheReportSays) {
     for (const auto part : {&ProfileStall::time_ns, &ProfileStall::io_ns, &ProfileStall::asleep_ns,
                             &ProfileStall::kernel_ns, &ProfileStall::queued_ns}) {
@@ -196,7 +197,7 @@ TEST(Verdict, SaysOfTheCauseWhatTheReportSays) {
             std::string::npos)
             << cause << "\n\n"
             << report;
-        // Who is innocent of it is not named as late.
+        // Nothing unrelated to the cause is named as late.
         const bool sampled = part == &ProfileStall::time_ns || part == &ProfileStall::queued_ns;
         EXPECT_EQ(report.find("rank 0 in main (mostly in relax") != std::string::npos, sampled)
             << report;
@@ -235,7 +236,7 @@ TEST(Verdict, NamesOtherProgramsThatHoldTheProcessors) {
                   "(heat.c:78), and others wait 250 ms a rank, mostly at heat.c:69 MPI_Waitall in "
                   "exchange_halo. Load balance"});
     for (const int width : {60, 80}) expect_small(profile, width, true);
-    // Less than the imbalance is not the main cause.
+    // A smaller part than the imbalance is not the main cause.
     Profile less = without_processors(2);
     less.ranks[0].queued_ns = 100 * kMs;
     expect_words(less, {"waiting for late ranks, 250 ms a rank. Another 13.3 % of the time passes "
@@ -254,7 +255,7 @@ TEST(Verdict, SaysThatARankAloneIsRarelyOnAProcessor) {
     expect_words(profile, {"heat computes 15.0 % of its time, and sleeps, does I/O or has no "
                            "processor in 85.0 %.",
                            "Time: 1.00 s, off processor 85.0 %, computation 15.0 %."});
-    // Less is a matter of trust.
+    // A smaller excess is only a reservation.
     rank.usage.user_ns = 900 * kMs;
     expect_words(profile, {"heat computes 100.0 % of its time.",
                            "at least 10.0 % of the computation is off processor."});
@@ -272,12 +273,12 @@ TEST(Verdict, TrustsNoComputationBeyondTheProcessorTime) {
     const char* const words = "at least 20.0 % of the computation is off processor";
     expect_words(profile, {words});
     for (const int width : {60, 80}) expect_small(profile, width, true);
-    // That ranks waited for one says it.
+    // The waiting for one rank already shows it.
     for (ProfileRank& rank : profile.ranks) rank.queued_ns = 250 * kMs;
     EXPECT_EQ(words_of(verdict(profile)).find(words), std::string::npos);
 }
 
-// As long as they wait they have no processor in their calls.
+// All the time they wait, they have no processor in their calls.
 TEST(Verdict, SaysThatRanksWithoutAProcessorWait) {
     Profile profile = late_for_nobody(100, 900, 500);
     for (ProfileRank& rank : profile.ranks) {
@@ -310,7 +311,7 @@ TEST(Verdict, SetUpHasItsLineWhereItIsTheLargestPart) {
         expect_words(profile, {"Besides: rank 0 computes in relax (heat.c:78), and others wait 250",
                                setup_wait_ms == 0 ? balance : setup});
         for (const int width : {60, 80}) expect_small(profile, width, true);
-        // Then what to type next takes two lines.
+        // Then the line on what to type next takes two lines.
         profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
         expect_words(profile, {"Besides: rank 0 does I/O", "Next: dwell run --io on"});
         for (const int width : {60, 80}) expect_small(profile, width, true);

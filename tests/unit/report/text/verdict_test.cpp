@@ -1,4 +1,4 @@
-// The verdict at the end of a run: profiles of which the right answer is known by arithmetic.
+// The verdict at the end of a run, for profiles with answers known by arithmetic.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ TEST(Verdict, NamesTheLateRankAndWhereItComputes) {
                   "dwell report dwell-heat-4711 "});
 }
 
-// What the program calls in libraries of the system counts for it, called from several lines, too;
-// so it does where the samples have no call path.
+// Calls into system libraries count for the program, also from several lines, and also where the
+// samples have no call path.
 TEST(Verdict, NamesTheProgramForWhatTheSystemComputes) {
     for (const bool with_paths : {true, false}) {
         Halo halo;
@@ -82,7 +82,7 @@ TEST(Verdict, NamesTheProgramForWhatTheSystemComputes) {
     }
 }
 
-// Too few samples to say where most was computed show a line that was executed all the same.
+// With too few samples for a share, the verdict still shows a sampled line.
 TEST(Verdict, NamesTheSampledLineOfWhatIsNamed) {
     Profile profile = late_rank();
     ProfileInterval& interval = profile.intervals[0];
@@ -117,14 +117,14 @@ TEST(Verdict, WithLittleRoomNamesAFileOnce) {
         << words;
 }
 
-// A line without a file is one of the file that was named last.
+// A line without a file belongs to the file named last.
 TEST(Verdict, NamesTheFileOfALineIfNoneWasNamed) {
     Halo halo;
     halo.exchange = "exchange_of_halo_cells_with_all_neighbours";
     for (const uint64_t sampled : {0, 200}) {
         halo.sampled = sampled;
         Profile profile = late_rank(halo);
-        // Nothing is known of where the procedure stands.
+        // The place of the procedure is unknown.
         if (sampled != 0) {
             for (SampledLine& line : profile.intervals[0].lines) line.file.clear(), line.line = 0;
         }
@@ -141,7 +141,7 @@ TEST(Verdict, NamesTheFileOfALineIfNoneWasNamed) {
 TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
     Halo halo;
     halo.sampled = 0;
-    // The line of a call is none of those between two calls: the procedure is named.
+    // The line of a call is not between two calls: the procedure is named.
     Profile profile = late_rank(halo);
     expect_words(profile, {"rank 0 computes in main (between calls of exchange_halo), and others",
                            "Next: dwell run --sample 100 ... (names the procedure). Report: dwell "
@@ -152,7 +152,7 @@ TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
     expect_words(profile, {". Next: dwell report dwell-heat-4711 "});
 }
 
-// Rank 1 waits 2 s in MPI_Finalize, too: the table has that in set-up, and so has the sentence.
+// Rank 1 also waits 2 s in MPI_Finalize: table and sentence count them as set-up.
 TEST(Verdict, WaitingInSetUpIsNoneOfTheCauses) {
     Halo halo;
     halo.setup = "MPI_Init";
@@ -177,8 +177,8 @@ TEST(Verdict, AShortRunTellsLittle) {
                  {"Set-up of MPI (not in the shares): 100 ms; a longer run tells more."});
 }
 
-// Four ranks wait 300 ms at an allreduce that takes 400; of whom is not known.
-// Rank 1 computed two things meanwhile, of which neither is most of it; or there are several.
+// Four ranks wait 300 ms at an allreduce that takes 400, for unknown ranks. Rank 1 computed two
+// things meanwhile, neither of which is most of it; or several ranks did.
 TEST(Verdict, SaysForWhomRanksWaitWhenNoCauseIsMost) {
     for (const bool one : {true, false}) {
         Builder b(4, "heat");
@@ -271,7 +271,7 @@ TEST(Verdict, NamesTheSerialProcedureBehindIdleThreads) {
                               "OpenMP regions, most in sort (p.c:50)."});
 }
 
-// `rate` is called by `sort` outside of regions and by a region: what is serial is `sort`.
+// `rate` is called by `sort` outside of regions and by a region: the serial code is `sort`.
 TEST(Verdict, NamesTheCallerOfWhatRegionsExecuteAsWell) {
     Builder b(1, "particles");
     b.profile().ranks[0].flags |= kFileSerial;
@@ -325,7 +325,7 @@ TEST(Verdict, NamesTheLateRankBehindIdleThreads) {
          "threads included. Another 16.7 % of the time is OpenMP wait. Main cause: rank 0 "
          "computes in main (p.c:20), and others wait 250 ms a rank, mostly at p.c:30 MPI_Waitall "
          "in main."});
-    // For 500 ms of one thread the other one is not idle for longer.
+    // While one thread works for 500 ms, the other is idle at most that long.
     profile.omp_idle_ns += 1000 * kMs;
     expect_words(profile, {"waiting for late ranks, 500 ms a rank, idle threads included."});
 }

@@ -1,4 +1,4 @@
-// The verdict of a profile, and what it must say wherever its lines are broken.
+// Helpers for tests of the verdict: its words independent of line breaks, and its limits of size.
 #ifndef DWELL_TESTS_UNIT_VERDICT_WORDS_H_
 #define DWELL_TESTS_UNIT_VERDICT_WORDS_H_
 
@@ -21,7 +21,7 @@ inline std::string verdict(const Profile& profile, int width = 80, bool utf8 = t
     return write_verdict(profile, options, "dwell-heat-4711");
 }
 
-// Wherever its lines are broken.
+// The words of a text, independent of line breaks.
 inline std::string words_of(const std::string& text) {
     std::istringstream stream(text);
     std::string words;
@@ -38,7 +38,7 @@ inline void expect_words(const Profile& profile, const std::vector<std::string>&
     }
 }
 
-// Within ten lines, none of them too wide, and with what to type next at its end.
+// Checks that it has at most ten lines, none too wide, and ends with what to type next.
 inline void expect_small(const Profile& profile, int width, bool utf8) {
     TextOptions options;
     options.width = width;

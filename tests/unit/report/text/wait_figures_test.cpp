@@ -1,4 +1,4 @@
-// What the report derives from records of waiting: answers by addition.
+// Tests figures derived from records of waiting; the answers are sums.
 #include "report/figures/wait_figures.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ CommLine line_of(const Profile& profile, const std::string& name) {
     return {};
 }
 
-// Counters of 32 bits in the records stay full: their sum is the least that it can be.
+// 32-bit counters saturate in the records: a sum with a full counter is a lower bound.
 TEST(WaitNotes, FullCountersAreTheLeastThatThereWere) {
     for (const uint64_t messages : {uint64_t{7}, uint64_t{kCounterFull}}) {
         Profile profile;
@@ -68,7 +68,7 @@ TEST(WaitFigures, KindsFollowFromTheCall) {
         EXPECT_EQ(found[0].time_ns, 100u);
     }
     totals.late_sender_ns = 30;
-    totals.late_receiver_ns = 70;  // nothing is left for a collective
+    totals.late_receiver_ns = 70;  // nothing remains for a collective
     const auto both = wait_kinds(call_number("MPI_Sendrecv"), totals);
     ASSERT_EQ(both.size(), 2u);
     EXPECT_EQ(both[0].name, "late receiver");
@@ -87,7 +87,7 @@ TEST(WaitFigures, PartnersOfALine) {
     EXPECT_EQ(all.heaviest[1].doing.sampled, "assemble");
     EXPECT_EQ(all.heaviest[2].doing.interval, kNoNode);
     EXPECT_EQ(all.rest_ns, 10 * kMs);
-    EXPECT_TRUE(all.certain);  // 50 ms are more than the 10 ms that another may have
+    EXPECT_TRUE(all.certain);  // 50 ms exceed the 10 ms of any omitted partner
     const Partners two = partners_of(profile, line_of(profile, "MPI_Recv"), 1);
     EXPECT_EQ(two.rest_ns, (5970 + 50 + 10) * kMs);
     EXPECT_TRUE(two.certain);
@@ -98,7 +98,7 @@ TEST(WaitFigures, PartnersOfALine) {
     EXPECT_FALSE(partners_of(close, line_of(close, "MPI_Recv"), 1).certain);
 }
 
-// Kind and partner are those of what is known, which may be little of a line that polls.
+// Kind and partner come from measured waiting, which may be a small part of a polling line.
 TEST(WaitFigures, HeadlinesTellHowMuchIsKnown) {
     const Profile profile = samples::chain_profile();
     CommLine line = line_of(profile, "MPI_Recv");
@@ -113,7 +113,7 @@ TEST(WaitFigures, HeadlinesTellHowMuchIsKnown) {
         << wait_headline(profile, line, true);
 }
 
-// No procedure has half of the samples itself: what is called below one of them counts for it, too.
+// No procedure has half of the samples itself: samples in its callees count, too.
 TEST(WaitFigures, SamplesBelowAProcedureCountForIt) {
     samples::Builder b(2, "sort");
     const uint32_t main = b.proc("main", "sort.cpp", 25, 0);
@@ -144,7 +144,7 @@ TEST(WaitFigures, SamplesBelowAProcedureCountForIt) {
     EXPECT_EQ(doing.sampled, "");
 }
 
-// A loop without its procedure and line tells nobody where it is.
+// A loop is identified by procedure and line.
 TEST(WaitFigures, LoopsAreNamedByProcedureAndLine) {
     Profile profile = samples::chain_profile();
     ProfileNode loop;
@@ -201,8 +201,8 @@ TEST(WaitFigures, CausesOverRanks) {
     EXPECT_EQ(causes[3].computation.interval, kNoNode);  // last, whatever its time
 }
 
-// Ranks 5 and 6 are made to do for 11.97 s each what rank 0 does for twice as long. Of what is
-// passed on rank 6 has 11.8 s, rank 0 5.9.
+// Ranks 5 and 6 get 11.97 s each of the cause that rank 0 has for twice as long. Of the indirect
+// waiting rank 6 has 11.8 s, rank 0 5.9.
 TEST(WaitFigures, ACauseOfSeveralRanksNamesOneAndCountsTheOthers) {
     Profile profile = samples::chain_profile();
     ProfileCause cause = profile.causes[0];
@@ -226,7 +226,7 @@ TEST(WaitFigures, ACauseOfSeveralRanksNamesOneAndCountsTheOthers) {
     EXPECT_NE(words.find("Main cause of waiting: rank 0 (and 2 other ranks) computes in assemble"),
               std::string::npos)
         << words;
-    // What was too little to be kept apart is of ranks that nobody can tell.
+    // Causes that were too small to be kept belong to unknown ranks.
     cause.peer = kNoPeer;
     profile.causes.push_back(cause);
     EXPECT_EQ(culprits_text(cause_lines(profile)[0], 4 * 11'970 * kMs), "rank 0 (and other ranks)");
@@ -262,7 +262,7 @@ TEST(WaitFigures, RanksThatAreLateForAnotherReasonAreAnotherCause) {
         EXPECT_EQ(causes[i].time_ns, times_ms[i] * kMs);
         EXPECT_EQ(culprits_text(causes[i], causes[i].time_ns), rank_text(peers[i]));
     }
-    // Two that do the same are one cause.
+    // Two ranks with the same activity are one cause.
     profile.stalls[1].io_ns = 15'000 * kMs;
     profile.stalls[1].queued_ns = 0;
     profile.causes.back().peer = 5;
@@ -271,8 +271,7 @@ TEST(WaitFigures, RanksThatAreLateForAnotherReasonAreAnotherCause) {
     EXPECT_EQ(culprits_text(both, both.time_ns), "mostly rank 0 (and 1 other rank)");
 }
 
-// Of as much as all that is known nobody knows the cause: who is named made others wait only of
-// what is known.
+// As much waiting has no known cause as has one: the named rank caused only the known part.
 TEST(WaitFigures, SummarySaysHowMuchHasNoKnownCause) {
     Profile profile = samples::chain_profile();
     ProfileCause cause;
@@ -292,7 +291,7 @@ TEST(WaitFigures, ReportSaysWhatIsEstimated) {
     TextOptions options;
     options.per_rank = true;
     const std::string report = write_text_report(samples::chain_profile(), options);
-    // Known: 100 ms of sends, 12.43 s of receives, 120 ms of barriers; of these 120 ms more are
+    // Measured: 100 ms of sends, 12.43 s of receives, 120 ms of barriers, for which 120 ms more are
     // estimated. Means of three ranks.
     EXPECT_NE(report.find("waiting         4.22 s   42.2 %"), std::string::npos) << report;
     EXPECT_NE(report.find("waiting ~      40.0 ms    0.4 %"), std::string::npos) << report;

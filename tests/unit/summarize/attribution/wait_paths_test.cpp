@@ -1,5 +1,5 @@
-// From what ranks say that they were doing to the interval of the profile. The names are made here
-// from the parts of each path, root first, as runtime/contract/path_hash.h lays down.
+// Tests the look-up of intervals by the path hashes that ranks exchange. The hashes are made here
+// from the parts of each path, root first, as runtime/contract/path_hash.h defines.
 #include "summarize/attribution/wait_paths.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(WaitPaths, NamesByModuleKindCallAndPlace) {
     EXPECT_EQ(paths.interval_of(0), kNoNode);
 }
 
-// One path met in two places is one computation: the longer one shows it.
+// One path with two common nodes is one computation: the longer interval represents it.
 TEST(WaitPaths, ThePathCountsNotWhereItWasMet) {
     Job job;
     const uint32_t longer = job.builder.interval(job.send, job.recv, job.call, 5, 900);
@@ -70,7 +70,7 @@ TEST(WaitPaths, IntoTheProfile) {
     job.builder.rank(1);
     const uint32_t known = hash_interval(job.send_hash, job.recv_hash);
     job.cause(known, 120, 40);
-    job.cause(known + 1, 30);  // of no path here
+    job.cause(known + 1, 30);  // not a path of this job
     job.builder.merged.partners.push({job.recv, kNoPeer, 0, 0, 1, 7, 0, 0, 7});
     MergedNode& recv = job.builder.merged.nodes[job.recv];
     recv.totals.sync_ns = 150;

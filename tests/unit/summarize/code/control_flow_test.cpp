@@ -1,5 +1,5 @@
-// Ways in machine code that compilers make of fixtures/ways.cpp: what is possible by the source
-// must be found, and what is not must not.
+// Tests control flow in compiled machine code of fixtures/ways.cpp: paths that the source allows
+// must be found, and others must not.
 #include "summarize/code/control_flow.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class Binary {
         return *entry->second;
     }
     uint64_t return_from(const std::string& procedure, const std::string& call, int n) {
-        // GCC moves what is seldom run elsewhere.
+        // GCC moves cold code elsewhere.
         const uint64_t found = code(procedure).return_from(call, n);
         return found != 0 ? found : code(procedure + ".cold").return_from(call, n);
     }
@@ -88,7 +88,7 @@ class ControlFlowTest : public testing::TestWithParam<Compiler> {
         return binary_->return_from(procedure, call, n);
     }
 
-    // "inside leaves reenters", those that are possible.
+    // "inside leaves reenters", with the possible ones only.
     std::string ways(const std::string& procedure, const std::string& left,
                      const std::string& reached, int nth_left = 0, int nth_reached = 0) {
         const uint64_t from = return_from(procedure, left, nth_left);
@@ -148,7 +148,7 @@ TEST_P(ControlFlowTest, CalleesThatCommunicate) {
     EXPECT_EQ(ways("around_sometimes", "sometimes", "sometimes", 0, 1), "inside leaves reenters ");
 }
 
-// No table is known, so that all is possible.
+// No jump table is known, so everything is possible.
 TEST_P(ControlFlowTest, ComputedJumps) {
     EXPECT_EQ(ways("computed", "MPI_Send", "MPI_Recv"), "leaves reenters ");
 }
@@ -167,7 +167,7 @@ TEST_P(ControlFlowTest, CallsInTheModule) {
     EXPECT_TRUE(flow_->calls_in(start, binary_->code("straight").start()).empty());
 }
 
-// Calls outside of a part tell that it was left.
+// A call outside of a part proves that the part was left.
 TEST_P(ControlFlowTest, Parts) {
     const uint64_t send = return_from("in_turn", "MPI_Send");
     const uint64_t receive = return_from("in_turn", "MPI_Recv");

@@ -1,5 +1,5 @@
-// The parser against the sample trace of ORNL/TM-12125 (table 20) and against malformed variants: a
-// parser that accepts everything would prove nothing of the writer.
+// Tests the parser against the sample trace of ORNL/TM-12125 (table 20) and malformed variants,
+// because a parser that accepts everything would prove nothing about the writer.
 #include "tests/unit/support/picl_parser.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 namespace dwell {
 namespace {
 
-// Table 20 without the numbers of program lines that the report adds.
+// Table 20 without the report's line numbers of the program.
 const char kSample[] = R"(-3 -901 -0.715036 6 0 0
 -2 -904 -0.715024 6 0 3 2 1 1 1
 -3 -902 -0.715017 6 0 1 2 2

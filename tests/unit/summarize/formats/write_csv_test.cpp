@@ -1,4 +1,4 @@
-// The CSV, read back with a small parser of RFC 4180, against plain sums.
+// Reads the CSV back with a small parser of RFC 4180 and compares it with plain sums.
 #include "summarize/formats/write_csv.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ Table parse_csv(const std::string& text) {
             table.back().back() += c;
         }
     }
-    table.pop_back();  // what follows the last line end
+    table.pop_back();  // the text after the last line end
     return table;
 }
 
@@ -125,7 +125,7 @@ TEST(WriteCsv, SelfTimesAddUpToTheTotal) {
     }
 }
 
-// A spreadsheet runs what looks like a formula, a terminal what looks like a command.
+// A spreadsheet runs formulas, a terminal obeys control characters.
 TEST(WriteCsv, TextCellsDoNothing) {
     EXPECT_EQ(csv_field("main"), "main");
     EXPECT_EQ(csv_field("operator=(A, B)"), "\"operator=(A, B)\"");
@@ -182,7 +182,7 @@ TEST(WriteCsv, RowsPerRankAddUpToMergedRows) {
     EXPECT_FALSE(write_csv_per_rank(samples::large_profile()).has_value());
 }
 
-// p3 by its two call statements, the loops in it, and what the user counted.
+// p3 with its two call statements, the loops in it, and the user's counts.
 TEST(WriteCsv, FiguresOfProbes) {
     const Table table = parse_csv(write_csv(samples::probed_profile()));
     const auto row_of = [&table](const std::string& path) {
@@ -255,7 +255,7 @@ TEST(WriteCsv, InputAndOutput) {
     }
 }
 
-// In the program's row alone: by rank, and all ranks but the one that tells nothing.
+// In the program's row only: by rank, and over all ranks but the one without data.
 TEST(WriteCsv, NamesOfThreads) {
     Profile p = samples::openmp_profile();
     p.threads[1].name = "a, \"b\"";
@@ -280,7 +280,7 @@ TEST(WriteCsv, FiguresOfTheOperatingSystem) {
     EXPECT_EQ(merged[1][kMajorFaults], "5");
     EXPECT_EQ(merged[1][kVoluntarySwitches], "60");
     EXPECT_EQ(merged[1][kInvoluntarySwitches], "6");
-    EXPECT_EQ(merged[1][kReadBytes], "6001");  // what rank 1 cannot tell is 0
+    EXPECT_EQ(merged[1][kReadBytes], "6001");  // the unknown value of rank 1 counts as 0
     EXPECT_EQ(merged[1][kWrittenBytes], "6002");
     for (size_t i = 2; i < merged.size(); ++i) EXPECT_EQ(merged[i][kUserTime], "");
     size_t told = 0;

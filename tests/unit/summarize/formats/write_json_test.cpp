@@ -1,4 +1,5 @@
-// profile.json: nothing is lost, the document keeps to its schema, bad input is an error value.
+// Tests profile.json: nothing is lost, the document keeps to its schema, bad input is an error
+// value.
 #include "summarize/formats/write_json.h"
 
 #include <gtest/gtest.h>
@@ -209,7 +210,7 @@ const Json& followed(const Json& schema, const Json& root) {
     return followed(root.at(Json::json_pointer(target.substr(1))), root);
 }
 
-// Every key is described, and every key that must be there is there.
+// Checks that every key is described, and every required key exists.
 void expect_keys(const Json& value, const Json& described, const Json& root,
                  const std::string& where) {
     const Json& schema = followed(described, root);
@@ -246,7 +247,7 @@ TEST(WriteJson, KeysAreThoseOfTheSchema) {
     }
 }
 
-// Figures that are zero may be left out, so no sample shows all there can be: here is none zero.
+// Figures of zero may be left out, so no sample has all of them; here none is zero.
 TEST(WriteJson, EveryFigureIsInTheSchema) {
     Totals all{};
     static_assert(sizeof(all) % sizeof(uint64_t) == 0);
@@ -263,7 +264,7 @@ TEST(WriteJson, EveryFigureIsInTheSchema) {
     profile.stalls = {{0, 7, 1, 7, 7, 7, 7, 7, 7}};
     const Json written = Json::parse(write_profile_json(profile));
     expect_keys(written, profile_schema(), profile_schema(), "");
-    // As many as the structure has: none is forgotten here, or written under no name.
+    // Their number equals the structure's: none is missing here, or written without a name.
     size_t figures = 0;
     for (const auto& [key, value] : written["rows"][1].items()) {
         figures += value.is_array() ? value.size() : 1;

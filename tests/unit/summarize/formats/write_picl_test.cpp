@@ -1,4 +1,4 @@
-// stats.picl through a parser that was written from the report alone, against plain sums.
+// Reads stats.picl with a parser written from the report alone, and compares it with plain sums.
 #include "summarize/formats/write_picl.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using Pairs = std::map<int64_t, double>;
 
-// The pairs of the records of one kind; several records of one kind are put together.
+// The pairs of all records of one kind together.
 Pairs pairs_of(const PiclFile& file, int type, int event, int processor) {
     Pairs pairs;
     for (const PiclRecord& record : file.records) {

@@ -1,4 +1,4 @@
-// Two record files of known content.
+// Two record files with known contents.
 #ifndef DWELL_TESTS_UNIT_EXAMPLE_RECORDS_H_
 #define DWELL_TESTS_UNIT_EXAMPLE_RECORDS_H_
 
@@ -43,8 +43,8 @@ struct Example {
     }
 };
 
-// main (row 0x100) has a loop (row 0x120) with a call of work (row 0x140, called 12 times, of which
-// 3 only counted and 1 while it was open), a block and a marker.
+// main (row 0x100) has a loop (row 0x120) with a call of work (row 0x140, called 12 times, 3 of
+// them only counted and 1 still open), a block and a marker.
 struct Probed {
     RecordFile file{0, 1};
     CellIndex root, main, loop, work, block, marker;

@@ -1,5 +1,5 @@
-// Joining merged records when memory runs out: every allocation may fail, nothing is lost and what
-// was joined before stays.
+// Joins merged records without enough memory: every allocation may fail, nothing is lost, and
+// records joined before stay.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -10,7 +10,8 @@
 // The linker sends the allocations of everything under test here (-Wl,--wrap).
 namespace {
 bool watching = false;
-long allocations_left = 0;  // while watching: the one after these fails, as do all later ones
+long allocations_left = 0;  // while watching: the first allocation beyond these fails, and all
+                            // later ones
 long blocks = 0;            // allocated and not freed while watching
 
 bool allocation_fails() { return watching && allocations_left-- <= 0; }
@@ -47,7 +48,7 @@ void __wrap_free(void* block) {
 namespace dwell {
 namespace {
 
-// Runs `step` with only `allowed` allocations; what it left allocated is in `blocks`.
+// Runs `step` with only `allowed` allocations; `blocks` counts those it did not free.
 template <typename Step>
 bool with_allocations(long allowed, Step step) {
     blocks = 0;

@@ -1,5 +1,5 @@
-// Joining merged records: sums by hand, any order and shape of the reduction gives the same
-// figures, damaged messages are refused, and the row limit.
+// Tests joining merged records: sums by hand, equal figures for any order and shape of the
+// reduction, rejection of damaged messages, and the row limit.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -69,7 +69,7 @@ TEST(Merge, TwoRanksThreeThreadsByHand) {
 TEST(Merge, ModulesAreOneByBuildIdElseByPath) {
     RecordFile a(0, 3), b(1, 3), c(2, 3);
     a.add_module(1, "/scratch/1/app", kBuildId);
-    b.add_module(1, "/scratch/2/app", kBuildId);  // copied, the same program
+    b.add_module(1, "/scratch/2/app", kBuildId);  // copied, but the same program
     c.add_module(1, "/scratch/1/app", "other build id 12345");
     for (RecordFile* file : {&a, &b, &c}) file->add_call(file->add_thread(0, {}), 1, 5, {});
     Merged merged = read(a);
@@ -81,8 +81,8 @@ TEST(Merge, ModulesAreOneByBuildIdElseByPath) {
     EXPECT_EQ(merged.nodes.size(), 3u);
 }
 
-// Without build-id by the file: inode and time on one host; on several a copy may be the same,
-// which is then uncertain.
+// Without build-id the file decides: inode and time on one host; on several hosts equal size may
+// mean a copy, which is uncertain.
 TEST(Merge, ModulesWithoutBuildIdAreOneByFile) {
     struct File {
         const char* host;
@@ -112,7 +112,7 @@ TEST(Merge, ModulesWithoutBuildIdAreOneByFile) {
     EXPECT_EQ(modules_of(one, {"a", 100, 7, 1001}), std::pair(size_t{2}, false));
     EXPECT_EQ(modules_of(one, {"b", 100, 8, 2000}), std::pair(size_t{1}, true));
     EXPECT_EQ(modules_of(one, {"b", 101, 8, 2000}), std::pair(size_t{2}, false));
-    EXPECT_EQ(modules_of(one, {"a", 100, 0, 0}), std::pair(size_t{1}, false));  // not known
+    EXPECT_EQ(modules_of(one, {"a", 100, 0, 0}), std::pair(size_t{1}, false));  // unknown
 }
 
 TEST(Merge, ForeignAndFoldedNodesStayApart) {
@@ -124,7 +124,7 @@ TEST(Merge, ForeignAndFoldedNodesStayApart) {
     EXPECT_EQ(read(file).nodes.size(), 4u);
 }
 
-// Names are told apart by their text, wherever it lies in the text of either side.
+// Names are compared by their text, wherever it is in the text of either side.
 TEST(Merge, ProbesAddUpAndNamesMeet) {
     Merged merged;
     for (int rank = 0; rank < 2; rank++) {
@@ -157,7 +157,7 @@ TEST(Merge, ProbesAddUpAndNamesMeet) {
     EXPECT_TRUE(is_well_formed(merged));
 }
 
-// Ranks 0 and 2 write to one file, rank 1 to one of its own: the two have more, in any order.
+// Ranks 0 and 2 write to one file, rank 1 to another: the first file has more bytes, in any order.
 TEST(Merge, TheFileWithMostBytesNamesAnIoNode) {
     for (const auto& order : {std::array{0, 1, 2}, std::array{1, 0, 2}, std::array{2, 1, 0}}) {
         Merged merged;
@@ -240,7 +240,7 @@ RecordFile random_rank(int rank, int world_size, int nodes) {
     return file;
 }
 
-// As over MPI: the upper half of the ranks joins the lower one, each through its bytes.
+// As over MPI: the upper half of the ranks joins the lower half, each as bytes.
 Merged binomial(int first, int count, int world_size, uint32_t row_limit) {
     if (count == 1) {
         Merged leaf;
@@ -440,7 +440,7 @@ size_t occurrences(const std::string& text, const std::string& word) {
     return count;
 }
 
-// Two ranks on each host; the ends of the list are said once more.
+// Two ranks on each host; the ends of the list are stored once more.
 TEST(Merge, WhatRanksShareTravelsOnce) {
     const std::string bytes = bytes_of(binomial(0, 100, 100, kDefaultRowLimit));
     EXPECT_EQ(occurrences(bytes, "host"), 50u + 1);
@@ -518,7 +518,7 @@ TEST(MergeBytes, WrongIndicesAreRefused) {
     EXPECT_TRUE(refused([](Merged* m) { memset(m->job, 'x', sizeof(m->job)); }));
 }
 
-// As a message comes in: the head is checked, the ranks are taken unread.
+// As on arrival of a message: the head is checked, the ranks are taken unread.
 bool receive(const std::string& head, const std::string& ranks, Merged* out) {
     GrowArray<char> bytes;
     return bytes.append(ranks.data(), ranks.size()) &&

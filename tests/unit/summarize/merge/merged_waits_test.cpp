@@ -1,5 +1,5 @@
-// What is kept of who was waited for when not all can be: nothing is lost from the sums, and what a
-// single one can miss is bounded.
+// Tests the bounded lists of causes: sums lose nothing, and the loss of any single entry has an
+// upper bound.
 #include "summarize/merge/merged_waits.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(MergedWaits, TheHeaviestStayTheRestIsASum) {
          {std::pair{1u, 20u}, std::pair{2u, 50u}, std::pair{3u, 30u}, std::pair{4u, 40u}}) {
         ASSERT_TRUE(table.add(cause(6, peer, ns)));
     }
-    ASSERT_TRUE(table.add(cause(6, 2, 5)));  // adds to what is there
+    ASSERT_TRUE(table.add(cause(6, 2, 5)));  // adds to the existing entry
     ASSERT_TRUE(table.add(cause(5, 9, 1)));  // another group has room
     keep_heaviest_causes(&list, 2);
     ASSERT_EQ(list.size(), 4u);
@@ -42,7 +42,7 @@ TEST(MergedWaits, TheHeaviestStayTheRestIsASum) {
     EXPECT_EQ(list[3].passed_on_ns, 10u + 15);
     EXPECT_EQ(list[3].count, 2u);
     EXPECT_EQ(list[3].lost_ns, 30u);  // one of them alone
-    keep_heaviest_causes(&list, 2);   // once more changes nothing
+    keep_heaviest_causes(&list, 2);   // a second call changes nothing
     EXPECT_EQ(list[3].lost_ns, 30u);
 }
 
@@ -64,7 +64,7 @@ TEST(MergedWaits, OfEachComputationTheRanksThatStalledLongestStay) {
     EXPECT_EQ(list[3].rank, 3u);
 }
 
-// 64 lists of random blames, joined as a tree.
+// 64 lists of random causes, joined as a tree.
 TEST(MergedWaits, NoneMissesMoreThanTheBoundSays) {
     std::mt19937 random(7);
     std::map<uint32_t, uint64_t> truth;
@@ -108,7 +108,7 @@ TEST(MergedWaits, NoneMissesMoreThanTheBoundSays) {
     for (const uint32_t heavy : {0u, 1u, 2u}) EXPECT_EQ(kept.count(heavy), 1u) << heavy;
 }
 
-// Of a path the ranks are limited, not their threads.
+// The limit counts the ranks of a path, not their threads.
 TEST(MergedWaits, StallsOfThreadsAreOneOfTheirRank) {
     GrowArray<MergedStall> stalls;
     const auto add = [&stalls](uint32_t path, uint32_t rank, uint32_t io_node, uint64_t io_ns,
@@ -129,8 +129,7 @@ TEST(MergedWaits, StallsOfThreadsAreOneOfTheirRank) {
     EXPECT_EQ(stalls[2].path, 8u);
 }
 
-// Two ranks whose trees are laid out differently: the receive is node 2 of one, node 3 of the
-// other.
+// Two ranks with different order in their trees: the receive is node 2 of one, node 3 of the other.
 TEST(MergedWaits, JoinedByNodeAndByComputation) {
     Merged all;
     for (const int rank : {0, 1}) {

@@ -1,5 +1,5 @@
-// The packed descriptions of ranks: every field comes back, lists join in any shape without being
-// read, names that ranks share are said once, and bytes from other processes are never trusted.
+// Tests the packed descriptions of ranks: every field is restored, lists are joined in any shape
+// without being read, shared names are stored once, and bytes from other processes are checked.
 #include "summarize/merge/rank_list.h"
 
 #include <gtest/gtest.h>
@@ -98,14 +98,14 @@ bool adopt(RankList* list, uint32_t count, const std::string& bytes, const std::
     return list->adopt(count, &entries, &end);
 }
 
-// As from one process to another.
+// As sent from one process to another.
 RankList sent(const RankList& list) {
     RankList copy;
     EXPECT_TRUE(adopt(&copy, list.size(), bytes_of(list), last_of(list)));
     return copy;
 }
 
-// Names that outlive the ranks that show them.
+// Names that outlive the ranks that refer to them.
 struct Names {
     std::string host, program, command;
 };
@@ -147,7 +147,7 @@ MergedRank any_rank(std::mt19937_64* random, const Names& names) {
     return r;
 }
 
-// Rank `number` of a usual job: what differs are number, process, host and times.
+// Rank `number` of a usual job: number, process, host and times differ.
 MergedRank usual_rank(uint32_t number, const Names& names) {
     MergedRank rank{};
     rank.rank = number;
@@ -191,7 +191,7 @@ TEST(RankList, EveryFieldComesBackWhateverItsValue) {
     EXPECT_TRUE(list.is_readable());
 }
 
-// Lists of any length meet in any shape, through messages or not; the order of ranks is kept.
+// Lists of any length are joined in any shape, through messages or not; the order of ranks is kept.
 TEST(RankList, JoinedListsReadAsOne) {
     std::mt19937 random(2);
     for (int round = 0; round < 200; round++) {
@@ -212,12 +212,12 @@ TEST(RankList, JoinedListsReadAsOne) {
         ASSERT_EQ(all.size(), next);
         EXPECT_EQ(all.bytes(), bytes_of(all).size());
         ASSERT_EQ(texts_of(all), expected);
-        EXPECT_EQ(bytes_of(all), bytes_of(usual_ranks(0, next)));  // nothing is said twice
+        EXPECT_EQ(bytes_of(all), bytes_of(usual_ranks(0, next)));  // nothing is stored twice
     }
 }
 
-// 64 ranks share a host: of each entry but its first little more is left than what differs, which
-// is a number, a process and three times.
+// 64 ranks share a host: each entry but the first contains little more than the differences, which
+// are a number, a process and three times.
 TEST(RankList, WhatRanksShareIsSaidOnce) {
     RankList list;
     for (uint32_t number = 0; number < 6400; number++) {
@@ -274,7 +274,7 @@ TEST(RankList, WrongCountsAreNoticed) {
     EXPECT_TRUE(adopt(&list, 0, "", ""));
 }
 
-// Numbers past 64 bits, fields that do not exist, names longer than what follows or without end.
+// Numbers beyond 64 bits, unknown fields, names longer than the remaining bytes or without end.
 TEST(RankList, HostileEntriesAreRefused) {
     const std::string endless(10, '\xff');
     const std::string most = std::string(9, '\xff');

@@ -1,5 +1,5 @@
-// What is read of a record file that is cut off or damaged, and that neither makes the reader crash
-// or go round in circles.
+// Reads truncated and damaged record files: the valid part is read, and the reader neither crashes
+// nor loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ bool is_damaged(const RecordFile& file) {
     return (ranks_of(merged).at(0).flags & kFileDamaged) != 0;
 }
 
-// All that is linked has something in it. A hole, as of a page that was never written, ends lists
-// and halves means.
+// A linked cell is never empty. A hole, such as a page that was never written, ends lists and makes
+// means too small.
 TEST(RecordDamage, WhatIsLinkedAndEmptyIsDamage) {
     Example whole;
     RecordFile& file = whole.file;
@@ -86,7 +86,7 @@ TEST(RecordDamage, FiguresThatCannotBeAreDamage) {
     EXPECT_TRUE(changed([](Example* e) { e->file.part(e->send).sync_ticks = 101; }));
     EXPECT_TRUE(changed([](Example* e) { e->file.part(e->send).failed = 5; }));
     EXPECT_TRUE(changed([](Example* e) { e->file.histogram(e->send).event_ticks[1] = 101; }));
-    // A process that was killed in a call may have booked a part of it.
+    // A process that was killed in a call may have recorded a part of it.
     EXPECT_FALSE(changed([](Example* e) {
         e->file.part(e->send).sync_ticks = 101;
         e->file.last_thread().open_depth = 1;
@@ -112,7 +112,7 @@ TEST(RecordDamage, ReadsACutOffFileAsFarAsItGoes) {
     const size_t cells = example.file.bytes() / kCellBytes;
     size_t most_nodes = 0;
     for (size_t cut = kHeaderCells; cut <= cells; cut++) {
-        // A copy of just that size, so that a read beyond it is seen by the address sanitizer.
+        // A copy of exactly that size, so that the address sanitizer detects a read beyond it.
         const char* bytes = static_cast<const char*>(example.file.data());
         const std::vector<char> file(bytes, bytes + cut * kCellBytes);
         Merged merged;

@@ -1,4 +1,4 @@
-// What the records of threads say that were running when another one ended the program.
+// Records of threads that were running when another thread ended the program.
 #include <gtest/gtest.h>
 
 #include "runtime/contract/omp_constructs.h"
@@ -75,9 +75,9 @@ TEST(RecordEnd, WhoWasInTheMiddleOfAProbeIsCounted) {
     EXPECT_EQ(rank.threads_cut, 1u);
 }
 
-// Of a job whose ranks call no MPI: main was entered at tick 100, its loop at 150, and in that a
-// procedure 4 times, for 600 ticks in all. Of these 200 lay in the loop's earlier entries, which
-// took 250.
+// A job whose ranks call no MPI: main was entered at tick 100, its loop at 150, and inside the loop
+// a procedure 4 times, for 600 ticks in total. Of these 200 were in earlier entries of the loop,
+// which took 250.
 struct Unfinished {
     RecordFile file{0, 2};
 
@@ -121,9 +121,9 @@ TEST(RecordEnd, ProbesGoOnToTheEndOfTheProcess) {
     EXPECT_EQ(rank.intrusion_ns, 70u);
 }
 
-// Two threads of the program's used the second record, for 700 ticks one after the other, and a
-// third one lives since its virtual tick 500. They were in calls for 200 and on the way to these
-// for 150.
+// Two application threads used the second record one after the other, for 700 ticks in total; a
+// third one has used it since its virtual tick 500. They spent 200 ticks in calls and 150 in
+// intervals before calls.
 uint64_t rest_of_lives(uint64_t end_virtual, uint64_t lived) {
     RecordFile file{0, 1};
     file.add_module(1, "/bin/app", "id");
@@ -152,14 +152,14 @@ uint64_t rest_of_lives(uint64_t end_virtual, uint64_t lived) {
 TEST(RecordEnd, LivesAreComputationWhereNothingElseIsKnown) {
     EXPECT_EQ(rest_of_lives(600, 700), 700u + 100 - 200 - 150);
     EXPECT_EQ(rest_of_lives(0, 700),
-              700u - 200 - 150);  // how long the third one lived is not known
+              700u - 200 - 150);  // the third thread's duration is unknown
     EXPECT_EQ(rest_of_lives(0, 350), 0u);
     EXPECT_EQ(rest_of_lives(0, 300), 0u);
 }
 
-// A program without MPI ran 5000 ns, of which its first thread lost 300 to dwell; 200 of that one's
-// are I/O. Another thread lived for 700. The first one may have come to dwell after the other one,
-// or not at all; then the other one's times are the rank's.
+// A program without MPI ran 5000 ns, of which its first thread lost 300 to dwell and spent 200 in
+// I/O. Another thread lived for 700. The first thread may have been registered after the other one,
+// or not at all; then the other thread's times are the rank's.
 TEST(RecordEnd, WithoutMpiTheProcessIsTheFirstThreadsLife) {
     for (const int place : {0, 1, 2}) {
         SCOPED_TRACE(place);

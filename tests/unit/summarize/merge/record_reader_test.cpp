@@ -1,4 +1,4 @@
-// What one record file says.
+// Reads single record files and checks every figure.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -42,7 +42,7 @@ TEST(RecordReader, ReadsEveryFigureOfANode) {
     EXPECT_TRUE(is_well_formed(merged));
 }
 
-// 4 sends waited 60 ns in all: 50 for late receivers, of them 20 passed on; 10 not known.
+// 4 sends waited 60 ns in total: 50 for late receivers, 20 of them indirectly; 10 are unknown.
 TEST(RecordReader, WaitingAndItsCauses) {
     Example example;
     RecordFile& file = example.file;
@@ -74,7 +74,7 @@ TEST(RecordReader, WaitingAndItsCauses) {
     EXPECT_EQ(totals.passed_on_ns, 20u);
     EXPECT_EQ(totals.unknown_waits, 1u);
     EXPECT_EQ(totals.guessed_waits, 2u);
-    // The analysis of this version follows messages, not collectives: nothing is known of those.
+    // This analysis follows messages, not collectives, whose waiting is unknown.
     const Totals& allreduce =
         merged.nodes[nodes.at("program/4 /bin/app:16" + comm("MPI_Allreduce", 0x30))].totals;
     EXPECT_EQ(allreduce.unknown_waits, kMpiCalls[call_number("MPI_Allreduce")].analysed ? 0u : 3u);
@@ -95,7 +95,7 @@ TEST(RecordReader, WaitingAndItsCauses) {
     EXPECT_TRUE(is_well_formed(merged));
 }
 
-// Without the analysis nothing is known of any call that may wait.
+// Without analysis the waiting of all calls that may wait is unknown.
 TEST(RecordReader, WithoutAnalysisAllWaitingIsUnknown) {
     Example example;
     const Merged merged = example.merged();
@@ -171,7 +171,7 @@ TEST(RecordReader, WhatARankSaysOfItself) {
     file.header().state = FileState::kRunning;
     file.header().start_ticks = 1000;
     file.header().flags = kFileNoUnwinder;
-    // Thread 0 stands between the others in the list.
+    // Thread 0 is between the others in the list.
     for (const uint32_t number : {1u, 0u, 2u}) {
         file.add_thread(number, {});
         file.last_thread().last_ticks = number == 1 ? 9000 : 4000;
@@ -191,7 +191,7 @@ TEST(RecordReader, WhatARankSaysOfItself) {
     EXPECT_EQ(rank.state, static_cast<uint32_t>(FileState::kRunning));
     EXPECT_EQ(rank.flags, static_cast<uint32_t>(kFileNoUnwinder));
     EXPECT_EQ(rank.threads, 3u);
-    EXPECT_EQ(rank.real_ns, 8000u);  // no end: up to the last finished call
+    EXPECT_EQ(rank.real_ns, 8000u);  // without an end: up to the last finished call
     EXPECT_EQ(rank.intrusion_ns, 70u);
     EXPECT_EQ(rank.paused_ns, 30u);
     EXPECT_EQ(rank.guessed, 6u);
@@ -201,8 +201,7 @@ TEST(RecordReader, WhatARankSaysOfItself) {
     EXPECT_STREQ(merged.job, "job");
 }
 
-// A tick is a nanosecond here. What was noted before the observation began again says nothing of
-// it.
+// A tick is a nanosecond here. Values recorded before the observation restarted do not count.
 TEST(RecordReader, FiguresOfTheOperatingSystem) {
     for (const uint64_t reset_ticks : {0u, 6000u, 9500u}) {
         RecordFile file(0, 1);
@@ -365,7 +364,8 @@ TEST(RecordReader, ReadsEveryFigureOfAProbe) {
     EXPECT_TRUE(is_well_formed(merged));
 }
 
-// The root of the trials' squares, rounded up, and what was cut off; all, where they do not fit.
+// The root of the trials' squares, rounded up, plus the cut entries; all entries if the squares do
+// not fit.
 TEST(RecordReader, WhatIsUncertainOfEntriesNotCounted) {
     const std::pair<uint64_t, uint64_t> kUncertain[] = {
         {0, 2},
@@ -401,8 +401,8 @@ TEST(RecordReader, EntriesInFewStretchesAreUncertain) {
     }
 }
 
-// Where no trial saw an entry of a site that was off, how many there were is not known, on none of
-// its paths. What other trials tell, and other sites, is not touched.
+// If no trial observed an entry of a site that was off, its number of entries is unknown on all of
+// its paths. Results of other trials, and of other sites, are unaffected.
 TEST(RecordReader, ASiteThatWasOffWithoutATrialIsUncertain) {
     Probed probed;
     RecordFile& file = probed.file;
@@ -426,7 +426,8 @@ TEST(RecordReader, ASiteThatWasOffWithoutATrialIsUncertain) {
     EXPECT_EQ(uncertain(kProbedWork), 3u) << "as its trials tell";
 }
 
-// Ten entries of 40 ns by a thread that forked regions, where another one worked for 300 ns in all.
+// Ten entries of 40 ns by a thread that forked regions, in which another thread worked for 300 ns
+// in total.
 TEST(RecordReader, EntriesTakeWhatThoseWhoEnteredTook) {
     RecordFile file(0, 2);
     file.add_module(1, "/bin/app", kExampleBuildId, 0x5555'0000);
@@ -441,8 +442,8 @@ TEST(RecordReader, EntriesTakeWhatThoseWhoEnteredTook) {
     EXPECT_DOUBLE_EQ(mean_entry_ns(both), 40);
 }
 
-// A region of two threads, with a barrier in it, a loop and a task, and what the second one did
-// before. One tick is half a nanosecond.
+// A region of two threads with a barrier, a loop and a task, and the second thread's work before
+// the region. One tick is half a nanosecond.
 TEST(RecordReader, ReadsEveryFigureOfOpenMp) {
     RecordFile file(0, 1);
     file.header().ticks_per_second = 2'000'000'000;
@@ -521,8 +522,8 @@ TEST(RecordReader, OpenProbesTookTheTimeUntilNow) {
     }
 }
 
-// The loop had taken 50 ticks when a recursion inside of it went back to main, 60 of work's were
-// taken when the thread went to another stack.
+// The loop had taken 50 ticks when a recursion inside it returned to main; 60 ticks of work had
+// passed when the thread moved to another stack.
 TEST(RecordReader, OpenProbesThatAreStoppedTookWhatTheyHad) {
     Probed probed;
     probed.file.last_thread().last_ticks = 1000;

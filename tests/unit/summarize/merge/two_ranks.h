@@ -1,4 +1,4 @@
-// The record files of two ranks, small enough to be merged by hand.
+// Record files of two ranks, small enough to be merged by hand.
 #ifndef DWELL_TESTS_UNIT_TWO_RANKS_H_
 #define DWELL_TESTS_UNIT_TWO_RANKS_H_
 
@@ -20,8 +20,8 @@ inline Merged read(const RecordFile& file) {
     return merged;
 }
 
-// Rank 0 has two threads in recv, rank 1 one; rank 1 knows its modules under other numbers and
-// addresses, in the other order, and has a node more.
+// Rank 0 has two threads in recv, rank 1 one; rank 1 has its modules with other numbers and
+// addresses, in reverse order, and an additional node.
 inline RecordFile first_rank() {
     RecordFile file(0, 2);
     file.add_module(1, "/bin/app", kBuildId, 0x1000);

@@ -1,4 +1,4 @@
-// Waiting estimated from the shortest call of any rank, by hand-computed cases.
+// Tests waiting estimated from the shortest call of any rank, with cases computed by hand.
 #include "summarize/profile/blocked_estimate.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ uint16_t number_of(const char* name) {
     return 0;
 }
 
-// One node of two ranks: rank 0 made 10 calls of 900 ns in all, rank 1 10 calls of 100 ns in all,
-// the shortest call of either took 8 ns.
+// One node of two ranks: rank 0 made 10 calls of 900 ns in total, rank 1 10 calls of 100 ns in
+// total; the shortest call of both took 8 ns.
 void make_node(Merged* merged, const char* call, uint64_t recorded_blocked_ns) {
     MergedNode program{};
     program.kind = static_cast<uint8_t>(SiteKind::kProgram);
@@ -46,7 +46,7 @@ void make_node(Merged* merged, const char* call, uint64_t recorded_blocked_ns) {
     }
 }
 
-// As in a large job: only what all ranks did together is left.
+// As in a large job: only the sums over all ranks are left.
 void make_node_without_rows(Merged* merged, const char* call, uint64_t recorded_blocked_ns) {
     make_node(merged, call, recorded_blocked_ns);
     GrowArray<MergedRow>().swap(merged->rows);
@@ -68,8 +68,8 @@ TEST(BlockedEstimate, SynchronisationOfWindowsWaitsToo) {
     EXPECT_EQ(merged.nodes[1].totals.blocked_ns, 840u);
 }
 
-// Only rank 0's waiting is unknown: of its own 900 - 10 * 8 ns all of it. By the node's sums it
-// would be half of 840 ns.
+// Only rank 0's waiting is unknown: all of its 900 - 10 * 8 ns. By the node's sums it would be half
+// of 840 ns.
 TEST(BlockedEstimate, ANodeWaitedAsLongAsItsRanks) {
     Merged merged;
     make_node(&merged, "MPI_Allreduce", 0);
@@ -101,10 +101,10 @@ TEST(BlockedEstimate, RanksThatMeetFromSeveralPlaces) {
     late.ranks = 1;
     late.totals.min_ns = 5;
     late.totals.time_ns = 120;
-    MergedNode other = late;  // other sizes are other operations
+    MergedNode other = late;  // another size is another operation
     other.totals.bytes_sent = 20 * 1024;
     other.totals.min_ns = 1;
-    MergedNode everywhere = late;  // met by both ranks: its own calls tell enough
+    MergedNode everywhere = late;  // a node of both ranks: its own calls are sufficient
     everywhere.ranks = 2;
     everywhere.totals.min_ns = 2;
     for (const MergedNode& node : {late, other, everywhere}) ASSERT_TRUE(merged.nodes.push(node));
@@ -129,12 +129,12 @@ TEST(BlockedEstimate, LargeMessagesTakeTimeToCopy) {
     totals.min_ns = 400'000;  // a faster machine
     estimate_blocked(&merged);
     EXPECT_EQ(totals.blocked_ns, 62'000'000u);
-    totals.blocked_ns = 10;  // few of them blocked
+    totals.blocked_ns = 10;  // only some of them blocked
     estimate_blocked(&merged);
     EXPECT_EQ(totals.blocked_ns, 10u);
 }
 
-// 5 of 20 barriers are not known: they took a quarter of what is estimated for all.
+// 5 of 20 barriers are unknown: they get a quarter of the estimate for all.
 TEST(BlockedEstimate, OnlyCallsThatAreNotKnown) {
     Merged merged;
     make_node_without_rows(&merged, "MPI_Barrier", 0);
@@ -151,7 +151,7 @@ TEST(BlockedEstimate, OnlyCallsThatAreNotKnown) {
     EXPECT_EQ(totals.blocked_ns, 1000u);  // never longer than the calls
 }
 
-// What is known of large receives stays.
+// The measured waiting of large receives is kept.
 TEST(BlockedEstimate, KnownWaitingOfLargeMessages) {
     Merged merged;
     make_node_without_rows(&merged, "MPI_Recv", 0);

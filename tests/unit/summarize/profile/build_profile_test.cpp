@@ -1,5 +1,5 @@
-// Merged records made by hand, over addresses of a fixture whose lines are known: the tree must
-// have the shape of its source, and every time must be the sum that the numbers below give.
+// Merged records made by hand, over addresses of a fixture with known lines: the tree must have the
+// shape of its source, and every time must be the sum of the numbers below.
 #include <gtest/gtest.h>
 
 #include "tests/unit/summarize/profile/phases_records.h"
@@ -95,14 +95,14 @@ TEST_F(Phases, TreeTimesAndRows) {
     EXPECT_FALSE(has_note(profile, "debug information"));
 }
 
-// Its time is apart from computation and communication; its bytes are no messages.
+// Its time is separate from computation and communication; its bytes are no messages.
 TEST_F(Phases, InputAndOutputBetweenCommunication) {
     const uint32_t init = records_.communication(start_, app_, after("main", "MPI_Init"),
                                                  "MPI_Init", totals(1, 1000));
     const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a", 0));
     const uint32_t send = records_.communication(in_a, app_, after("phase_a", "MPI_Send"),
                                                  "MPI_Send", totals(20, 300, 0, 160));
-    // The statement stands where the source has MPI_Recv.
+    // The statement has the place of MPI_Recv in the source.
     const uint32_t write = records_.io(in_a, app_, after("phase_a", "MPI_Recv"), IoCall::kWrite,
                                        totals(20, 700, 0, 4096));
     const uint32_t to_send = records_.interval(init, send, start_, 1, 50);
@@ -143,7 +143,7 @@ TEST_F(Phases, TwoCallsOnOneLine) {
     const uint32_t send_2 = records_.communication(second, app_, after("phase_a", "MPI_Send"),
                                                    "MPI_Send", totals(2, 30));
     records_.interval(send_1, receive_1, first, 1, 100);
-    // Between two invocations: main's, although both are the same statement.
+    // Between two activations: the interval is main's, although both are the same statement.
     records_.interval(receive_1, send_2, start_, 1, 1000);
     records_.interval(send_2, send_2, second, 1, 10000);
     const Profile profile = build_profile(records_.merged);
@@ -186,7 +186,7 @@ TEST_F(Phases, FramesOfMpiAndDwellAreLeftOut) {
     EXPECT_EQ(profile.nodes.size(), 5u);
 }
 
-// The call paths alone say exchange for what main did between two calls of it.
+// By the call paths alone, exchange would own what main did between two calls of it.
 TEST(BuildProfile, CodeProvesThatAProcedureWasLeft) {
 #ifndef __x86_64__
     GTEST_SKIP() << "machine code is read on x86-64 alone";
@@ -267,7 +267,7 @@ TEST_F(Phases, RebuiltSinceTheRun) {
     EXPECT_TRUE(has_note(profile, file_ + " was rebuilt since the run"));
 }
 
-// Without build-id the lines of another file are shown, as uncertain.
+// Without build-id the lines of another file are shown, labelled uncertain.
 TEST_F(Phases, ReplacedWithoutBuildId) {
     const uint32_t other = records_.module(file_);
     const uint32_t certain = records_.module(file_ + "-gone");
@@ -342,7 +342,7 @@ TEST(BuildProfile, FortranMainProgramStandsForMain) {
     EXPECT_EQ(profile.nodes[send].line, marked_line(source, "send in step"));
 }
 
-// 400 threads, of which the kernel's locked memory served 10; a spawn of 3 and one of 1.
+// 400 threads, 10 of which fit in the kernel's locked memory; a spawn of 3 and one of 1.
 TEST(BuildProfile, NotesHowManyThreadsAndProcessesAreUnseen) {
     MergedBuilder records;
     records.rank(0, [](MergedRank* rank) {
@@ -418,7 +418,7 @@ TEST(BuildProfile, Notes) {
     EXPECT_TRUE(
         has_note(profile, "waiting for ranks that are not included counts as MPI transfer"));
     EXPECT_TRUE(has_note(profile, "1 thread on 1 rank was in the middle of a probe"));
-    EXPECT_EQ(profile.notes.size(), 20u);  // and the module that is gone
+    EXPECT_EQ(profile.notes.size(), 20u);  // with one for the missing module
 }
 
 TEST(BuildProfile, FewOfManyRanks) {
@@ -456,7 +456,7 @@ Profile profile_with_time_missing(uint64_t unit_ns) {
     return build_profile(records.merged);
 }
 
-// The rows of a rank's first thread against its clock: 900 + 50 of 1000 ms are 5 % short.
+// The rows of a rank's first thread compared with its clock: 900 + 50 of 1000 ms are 5 % short.
 TEST(BuildProfile, NotesWhatTheStatementsDoNotCover) {
     const Profile profile = profile_with_time_missing(1'000'000);
     EXPECT_TRUE(has_note(profile, "on 1 rank the statements add up"));

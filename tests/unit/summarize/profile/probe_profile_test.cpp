@@ -1,5 +1,5 @@
-// Profiles of programs with probes: what was measured stands, what lies around and between is what
-// is left, and the tree has the loops and statements of the source. Records are made by hand over
+// Profiles of programs with probes: measured times are final, nodes around and between get the
+// rest, and the tree has the loops and statements of the source. Records are made by hand over
 // fixtures/example.c; every time is arithmetic on the numbers below.
 #include <gtest/gtest.h>
 
@@ -80,8 +80,8 @@ class Probes : public testing::Test {
 };
 
 // 500 ns before main, then main for 10000: 100 of its own, p1 for 6000, 200 of its own, p2 for
-// 3000, 650 of its own and 50 in a barrier. Own times of the others: p1 500, p3 below it 300,
-// loop1 500, loop2 1500; p2 100, p3 below it 100, loop1 100, loop2 600.
+// 3000, 650 of its own and 50 in a barrier. Own times of the others: p1 500, p3 below it 300, loop1
+// 500, loop2 1500; p2 100, p3 below it 100, loop1 100, loop2 600.
 void Probes::add_whole_example() {
     const uint32_t main = procedure(start_, "main", 10'000);
     const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 6000);
@@ -179,7 +179,7 @@ TEST_F(Probes, TablesOfTheProgram) {
     EXPECT_EQ(profile.sites.left_out[0].reason, "too small");
 }
 
-// main is measured, p1, p2 and p3 are not: they have their intervals, main what is left.
+// main is measured, p1, p2 and p3 are not: they get their intervals, main the rest.
 TEST_F(Probes, ProceduresWithoutProbesBelow) {
     const uint32_t main = procedure(start_, "main", 1000);
     const uint32_t in_p1 = call(call(main, "main", "p1"), "p1", "p3");
@@ -209,8 +209,8 @@ TEST_F(Probes, ProceduresWithoutProbesBelow) {
     EXPECT_EQ(profile.nodes[p1].labels, kLabelEstimated);
 }
 
-// Intervals that go round outside of a measured procedure cannot make it longer than it was: main
-// was left and entered again between two receives, which the paths do not show.
+// Intervals outside of a measured procedure cannot make it longer than measured: main was left and
+// entered again between two receives, which the paths do not show.
 TEST_F(Probes, EstimatesGiveWayToWhatWasMeasured) {
     const uint32_t p1 = procedure(call(start_, "main", "p1"), "p1", 1000, 5);
     const uint32_t in_p3 = call(p1, "p1", "p3");
@@ -242,8 +242,8 @@ TEST_F(Probes, EstimatesGiveWayToWhatWasMeasured) {
     }
 }
 
-// Both ranks compute 1000 in p1, rank 1 then 600 in p2 and 100 in main. Rank 0 receives behind that
-// and rank 1 sends, so only rank 1 has the interval before that. What made it late is p2.
+// Both ranks compute 1000 in p1, rank 1 then 600 in p2 and 100 in main. Rank 0 receives after that
+// and rank 1 sends, so only rank 1 has the interval before. p2 made it late.
 TEST_F(Probes, WhatARankComputesBeyondTheOthersIsNamed) {
     const uint32_t main = procedure(start_, "main", 2720, 2);
     const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 2000, 2);
@@ -282,7 +282,7 @@ TEST_F(Probes, WhatARankComputesBeyondTheOthersIsNamed) {
     EXPECT_EQ(profile.nodes[late.booked_on].name, "p2");
 }
 
-// main was not compiled with probes: what its intervals hold of p1 and p2 is theirs.
+// main was compiled without probes: the measured parts of its intervals belong to p1 and p2.
 TEST_F(Probes, ProceduresWithoutProbesAround) {
     const uint32_t p1 = procedure(call(start_, "main", "p1"), "p1", 1000);
     const uint32_t send = communication(call(p1, "p1", "p3"), "p3", "MPI_Send", 1, 300);
@@ -300,7 +300,7 @@ TEST_F(Probes, ProceduresWithoutProbesAround) {
     EXPECT_EQ(profile.nodes[main].labels, kLabelEstimated);
 }
 
-// p1 has no probes and calls a procedure that has some: it stands between, its statement unknown.
+// p1 has no probes and calls a procedure with probes: p1 is in between, with an unknown statement.
 TEST_F(Probes, ProcedureWithoutProbesBetween) {
     const uint32_t main = procedure(start_, "main", 1000);
     const uint32_t inner = procedure(call(main, "p1", "p3"), "p3", 700);
@@ -318,8 +318,8 @@ TEST_F(Probes, ProcedureWithoutProbesBetween) {
     EXPECT_EQ(profile.nodes[p3].computation_ns, 400u);
 }
 
-// A loop that the compiler made twice, or that stands in two libraries, is one for people; but who
-// went from the one to the other was outside.
+// A loop that the compiler duplicated, or that exists in two libraries, is one node; but an
+// interval from one copy to the other was outside.
 TEST_F(Probes, IntervalsBetweenTwoRowsOfALoop) {
     const uint32_t other = records_.module(example_.file());
     const uint32_t p3 = procedure(start_, "p3", 1000);
@@ -392,7 +392,7 @@ TEST_F(Probes, EstimatesFitIntoWhatIsAroundThem) {
     EXPECT_EQ(rows, 3u);
 }
 
-// A site's number is judged by all its entries, on whatever path.
+// A site's number is judged by all its entries, on all paths.
 TEST_F(Probes, APathWithFewOfTheEntriesIsNoDoubt) {
     const uint32_t main = procedure(start_, "main", 1000);
     const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 300, 10);
@@ -489,8 +489,8 @@ TEST_F(Probes, BlocksMarkersAndProceduresByAddress) {
     EXPECT_EQ(profile.nodes[marker].totals.volume, 40u);
 }
 
-// fixtures/grid.cpp: step is measured, exchange and pack are put into it, and a loop too: in the
-// first case it stands in step, around the call of exchange, in the second in pack.
+// fixtures/grid.cpp: step is measured; exchange, pack and a loop are inlined into it. In the first
+// case the loop is in step, around the call of exchange, in the second in pack.
 TEST(ProbesInlined, LoopsAmongInlinedProcedures) {
     const std::string source = fixture("grid.cpp");
     const std::string step = "_ZN6solver4Grid4stepEi";
@@ -525,7 +525,7 @@ TEST(ProbesInlined, LoopsAmongInlinedProcedures) {
         }
         EXPECT_EQ(profile.nodes[profile.nodes[at].parent].name, "solver::Grid::step(int)");
         EXPECT_EQ(profile.nodes[at].totals.time_ns, 800u);
-        // By its path the interval never left pack, which as a procedure without probes has it.
+        // By its path the interval never left pack, which owns it as a procedure without probes.
         EXPECT_EQ(profile.nodes[at].computation_ns, in_pack ? 700u : 100u);
         if (!in_pack) {
             for (const int level : {0, 1}) {
@@ -550,7 +550,7 @@ class ProbesWithoutDebugInformation : public Probes {
     void SetUp() override { set_up("-O0 -Wl,--build-id"); }
 };
 
-// The statements are found in the static table where only one of them can be meant.
+// The static table supplies a statement if only one of its rows can be meant.
 TEST_F(ProbesWithoutDebugInformation, LinesOfTheTable) {
     add_whole_example();
     const Profile profile = build_profile(records_.merged);

@@ -1,5 +1,5 @@
-// Samples in records made by hand, over addresses of a fixture whose lines are known: where they
-// were taken, and what they say about the time of an interval.
+// Samples in records made by hand, over addresses of a fixture with known lines: where they were
+// taken, and how they divide the time of an interval.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -38,7 +38,7 @@ TEST_F(Phases, SamplesByLine) {
     EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].samples, 9u);
 }
 
-// Counts that no run can have are cut, not added up beyond what a number holds.
+// Counts that no run can have are cut, so that sums do not overflow.
 TEST_F(Phases, DamagedCountsOfSamples) {
     const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a"));
     const uint32_t send =
@@ -60,8 +60,8 @@ TEST(ModuleKinds, OnlyLibrariesAreOfMpi) {
     EXPECT_EQ(module_kind("/home/ada/mca_transport"), ModuleKind::kUser);
 }
 
-// One procedure is named for an interval: that of the program or of a library of its own, with
-// lines or without, for what it called in libraries of the system.
+// The procedure named for an interval belongs to the program or a library of its own, with lines or
+// without, and counts for its callees in system libraries.
 TEST_F(Phases, LibrariesOfTheSystemCountForTheirCaller) {
     const std::string libc = folder_ / "libc.so.6";  // with debug information
     ASSERT_EQ(run("cp '" + file_ + "' '" + libc + "'"), "");
@@ -130,8 +130,8 @@ TEST(ModuleKinds, HeadersOfTheSystemAndOfCompilers) {
     }
 }
 
-// final_sort calls a procedure of a header of the system, and has another one put into it. Both
-// count for it, at the line that calls them.
+// final_sort calls a procedure of a system header, and another one is inlined into it. Both count
+// for final_sort, at the line of the call.
 TEST(BuildProfile, HeadersOfTheSystemCountForTheirCaller) {
     ScratchFolder folder;
     const std::string source = folder / "sort.c";
@@ -201,7 +201,7 @@ TEST(BuildProfile, HeadersOfTheSystemCountForTheirCaller) {
     }
 }
 
-// What functions of such a library are made of is nobody's concern, if its lines are known at all.
+// Inner functions of such a library are hidden, even if their lines are known.
 TEST_F(Phases, LibrariesOfTheSystemAreNotLookedInto) {
     const std::string libm = folder_ / "libm.so.6";
     ASSERT_EQ(run("g++ -O0 -g -shared -fPIC -o '" + libm + "' '" + fixture("grid.cpp") + "'"), "");
@@ -224,7 +224,7 @@ TEST_F(Phases, LibrariesOfTheSystemAreNotLookedInto) {
     EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].name, "phase_a");
 }
 
-// A library of the system calls the program back, as qsort() does.
+// A system library calls back into the program, as qsort() does.
 TEST_F(Phases, WhatTheSystemCallsBackIsNamed) {
     const uint32_t from =
         records_.communication(0, app_, after("main", "MPI_Init"), "MPI_Init", totals(1, 10));
@@ -240,8 +240,8 @@ TEST_F(Phases, WhatTheSystemCallsBackIsNamed) {
     EXPECT_EQ(profile.nodes[profile.intervals[0].booked_on].name, "phase_b");
 }
 
-// The path alone says phase_a, since the same statement of main calls it again; samples in main's
-// own code say that it was left. Rows follow.
+// By the path alone phase_a owns it, since the same statement of main calls it again; samples in
+// main's own code prove that it was left. Rows follow.
 TEST_F(Phases, SamplesProveThatAProcedureWasLeft) {
     const uint32_t in_a = records_.call(start_, app_, after("main", "phase_a"));
     const uint32_t send =
@@ -283,8 +283,8 @@ TEST_F(Phases, SamplesProveThatAProcedureWasLeft) {
     EXPECT_EQ(profile.intervals[0].booked_on, main);
 }
 
-// The first `ranks` ranks compute from MPI_Init in main to MPI_Barrier in phase_b; samples fell
-// into phase_a and phase_b, which main calls.
+// The first `ranks` ranks compute from MPI_Init in main to MPI_Barrier in phase_b; samples are in
+// phase_a and phase_b, which main calls.
 class RanksThatSample : public Phases {
   protected:
     struct OnRank {
@@ -335,7 +335,7 @@ class RanksThatSample : public Phases {
                    "phase_b");
         return profile;
     }
-    // Of the cause of that rank.
+    // The interval in that rank's cause.
     static const ProfileInterval& named(const Profile& profile, uint32_t rank) {
         for (const ProfileCause& cause : profile.causes) {
             if (cause.peer == rank) return profile.intervals.at(cause.interval);
@@ -360,8 +360,8 @@ class RanksThatSample : public Phases {
     }
 };
 
-// Ranks 0 and 1 compute in phase_a, rank 2 mostly in phase_b; rank 3 has too few samples to tell,
-// so those of all count: 47 of 64 in phase_a, 17 in phase_b.
+// Ranks 0 and 1 compute in phase_a, rank 2 mostly in phase_b; rank 3 has too few samples, so those
+// of all ranks count: 47 of 64 in phase_a, 17 in phase_b.
 TEST_F(RanksThatSample, WhatARankComputesGoesByItsOwnSamples) {
     const Profile profile = profile_of(
         {{1000, 20, 0, 100}, {1000, 20, 0, 0}, {1000, 5, 15, 100}, {6400, 2, 2, 100'000}});
@@ -386,7 +386,7 @@ TEST_F(RanksThatSample, WhatARankComputesGoesByItsOwnSamples) {
     EXPECT_EQ(of_most.time_ns, 8400u);
     EXPECT_EQ(of_second.time_ns, 1000u);
     EXPECT_EQ(of_second.count, 1u);
-    ASSERT_EQ(of_second.lines.size(), 1u);  // of what is named alone
+    ASSERT_EQ(of_second.lines.size(), 1u);  // lines of the named procedure only
     EXPECT_EQ(of_second.lines[0].samples, 15u);
     ASSERT_EQ(of_most.lines.size(), 2u);
     EXPECT_EQ(of_most.lines[0].samples, 47u);
@@ -395,7 +395,8 @@ TEST_F(RanksThatSample, WhatARankComputesGoesByItsOwnSamples) {
     EXPECT_EQ(named(profile, 2).booked_on, b_);
 }
 
-// Rank 2 computes in phase_a as all do, and 600 beyond the others in phase_b: that made it late.
+// Rank 2 computes in phase_a as all ranks do, and 600 beyond the others in phase_b: that made it
+// late.
 TEST_F(RanksThatSample, WhatARankComputesBeyondTheOthersMadeItLate) {
     const Profile profile =
         profile_of({{1000, 20, 0, 0}, {1000, 20, 0, 0}, {1600, 20, 12, 2 * 600}});
@@ -406,7 +407,7 @@ TEST_F(RanksThatSample, WhatARankComputesBeyondTheOthersMadeItLate) {
 }
 
 // Rank 0 computes 1000 in phase_a before its barrier; rank 1 computes as much there, and 600 in
-// phase_b, before it receives. The calls are others, what made rank 1 late is phase_b all the same.
+// phase_b, before it receives. The calls differ, but phase_b made rank 1 late all the same.
 TEST_F(RanksThatSample, WhatOthersComputeBetweenOtherCallsMadeNobodyLate) {
     const uint64_t left = after("main", "MPI_Init");
     const uint64_t reached = after("phase_a", "MPI_Recv");
@@ -447,15 +448,15 @@ TEST_F(RanksThatSample, WhatOthersComputeBetweenOtherCallsMadeNobodyLate) {
     EXPECT_EQ(late.lines[0].samples, 12u);
 }
 
-// It explains less than half of the waiting, as where ranks compute in turn.
+// The excess explains less than half of the waiting, as when ranks compute in turn.
 TEST_F(RanksThatSample, WhatExplainsLittleOfTheWaitingDidNot) {
     const Profile profile =
         profile_of({{1000, 20, 0, 0}, {1000, 20, 0, 0}, {1600, 20, 12, 2 * 1300}});
     EXPECT_EQ(named(profile, 2).booked_on, a_);
 }
 
-// A program without MPI takes 2 s and was on a processor for 0.5 s: of that alone its samples tell,
-// and what passed beside it is the program's own.
+// A program without MPI takes 2 s and was on a processor for 0.5 s: its samples divide only those,
+// and the rest is the program's own.
 TEST_F(Phases, SamplesTellNothingOfSleepWithoutMpi) {
     constexpr uint64_t kMs = 1'000'000;
     const auto phase_a_ns = [&](uint64_t user_ms, uint64_t system_ms, uint64_t known_ms) {
@@ -488,7 +489,7 @@ TEST_F(Phases, SamplesTellNothingOfSleepWithoutMpi) {
     };
     EXPECT_EQ(phase_a_ns(400, 100, 2000), 500u);
     EXPECT_EQ(phase_a_ns(100, 0, 2000), 400u);     // 40 samples are of 0.4 s
-    EXPECT_EQ(phase_a_ns(400, 100, 1500), 1000u);  // of 0.5 s nothing is known
+    EXPECT_EQ(phase_a_ns(400, 100, 1500), 1000u);  // 0.5 s are unknown
     EXPECT_EQ(phase_a_ns(0, 0, 0), 2000u);
     EXPECT_EQ(phase_a_ns(3000, 0, 2000), 2000u);  // in several threads
 }
@@ -507,7 +508,8 @@ TEST(BuildProfile, SamplesInInlinedCode) {
         uint64_t pack, step, drive;
         const char* owner;
     };
-    // pack and step share one function's instructions: there most samples win. drive's are its own.
+    // pack and step share one function's instructions: there most samples decide. drive has its
+    // own.
     const Case cases[] = {{0, 0, 0, "pack"},  {9, 3, 0, "pack"}, {3, 3, 0, "pack"},
                           {3, 4, 0, "step"},  {0, 1, 0, "step"}, {9, 3, 1, "drive"},
                           {0, 2, 3, "drive"}, {0, 4, 3, "step"}};

@@ -1,5 +1,5 @@
-// What was measured stands; what is left of an interval around it, and what is a measured node's
-// own, is divided as samples are.
+// Tests that measured times are final, and that the rest of an interval, and a measured node's own
+// time, are divided in proportion to the samples.
 #include "summarize/profile/settle_times.h"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ std::vector<ProfileNode> team_nodes() {
     return nodes;
 }
 
-// An interval of 22, in which a region of 12 was measured, of which one is waiting: 10 are sort's
-// and 11 relax's, however many samples fell into each.
+// An interval of 22, in which a region of 12 was measured, 1 of it waiting: 10 are sort's and 11
+// relax's, however the samples are divided.
 TEST(SettleTimes, SamplesDivideWhatWasNotMeasured) {
     const std::vector<ProfileNode> nodes = team_nodes();
     std::vector<SampledShares> inside(kNodes);
@@ -57,7 +57,7 @@ TEST(SettleTimes, NoSamplesLeaveItWhereItIs) {
     EXPECT_EQ(times[kRegion].own_ns, 12u);
 }
 
-// Behind a reset there are nodes of samples without any.
+// After a reset sample nodes may have no samples.
 TEST(SettleTimes, SharesOfNothingAreNone) {
     SampledShares shares;
     shares.add(kSort, 0);

@@ -1,4 +1,4 @@
-// Addresses in freshly compiled fixtures must give the lines that their sources are marked with.
+// Tests that addresses in freshly compiled fixtures resolve to the lines marked in their sources.
 #include "summarize/symbols/lines.h"
 
 #include <dlfcn.h>
@@ -18,13 +18,13 @@ struct Build {
 
 class Lines : public testing::Test {
   protected:
-    // A shared object from one fixture; false (and the test skipped or failed) when that is not
-    // possible.
+    // Compiles a shared object from one fixture; false (and the test skipped or failed) if that is
+    // impossible.
     bool compile(const std::string& compiler, const std::string& source, const std::string& flags,
                  const std::string& name = "fixture.so") {
         file_ = folder_ / name;
         source_ = fixture(source);
-        // In the folder, because .dwo and .mod files are written where the compiler runs.
+        // In the folder, because compilers write .dwo and .mod files to the working directory.
         const std::string problem =
             run("cd '" + (folder_ / "") + "' && " + compiler + " -Wl,--build-id " + flags +
                 " -shared -fPIC -o '" + file_ + "' '" + source_ + "'");
@@ -107,7 +107,7 @@ TEST_F(Lines, InlinedFramesFromTheOutermost) {
     }
 }
 
-// What gcc splits off a function and puts into it again is no call of that function.
+// A part that gcc splits off a function and inlines again is no call of that function.
 TEST_F(Lines, APartOfAFunctionIsNoFrame) {
     for (const char* flags : {"-O2 -g", "-O3 -g"}) {
         SCOPED_TRACE(flags);
@@ -123,8 +123,8 @@ TEST_F(Lines, APartOfAFunctionIsNoFrame) {
     }
 }
 
-// The line of the construct, not of what is inlined at its beginning; and of a task that gcc makes
-// a jump to a region with the same code, and no function.
+// The line of the construct, not of code inlined at its beginning. Also for a task that gcc makes a
+// jump to a region with the same code, without a function of its own.
 TEST_F(Lines, ConstructsOfGcc) {
     const std::vector<std::string> marks = {"first region", "second region", "third region",
                                             "fourth region", "task like the third region"};
@@ -170,8 +170,8 @@ TEST_F(Lines, LineTablesAlone) {
     }
 }
 
-// No function entry tells where `drive` is: clang writes one only where something was inlined, and
-// with split DWARF they went with the .dwo. A row covers the addresses behind its own.
+// No function entry contains `drive`: clang writes one only where something was inlined, and with
+// split DWARF these went with the .dwo. A row covers the addresses after its own.
 TEST_F(Lines, RowsWithoutFunctions) {
     const std::vector<Build> all = {
         {"clang++", "-gline-tables-only"}, {"clang++", "-gmlt -gdwarf-4"}, {"clang++", "-g1"},
@@ -271,7 +271,7 @@ TEST_F(Lines, DebugLinkToAnotherFileIsNotBelieved) {
         EXPECT_EQ(lines.resolve_call(lines.add_module(file_, ""), address).frames[0].line,
                   expected);
     }
-    std::ofstream(debug, std::ios::app) << "x";  // the checksum is another now
+    std::ofstream(debug, std::ios::app) << "x";  // now the checksum differs
     LineResolver lines;
     const uint32_t module = lines.add_module(file_, "");
     EXPECT_EQ(lines.resolve_call(module, address).frames[0].line, 0);
@@ -358,7 +358,7 @@ TEST_F(Lines, AnotherBuildIsNotBelieved) {
     EXPECT_EQ(found.place, "fixture.so+" + hex(address));
 }
 
-// Without build-id inode and time tell that the file is another one.
+// Without build-id, inode and time show that the file differs.
 TEST_F(Lines, AnotherFileIsUncertain) {
     ASSERT_TRUE(compile("g++", "grid.cpp", "-O2 -g -Wl,--build-id=none"));
     const FileStamp stamp = stamp_of(file_);
@@ -397,7 +397,7 @@ TEST_F(Lines, MissingAndMalformedFiles) {
     }
 }
 
-// The dynamic linker knows where clock_gettime is; the first bytes are the ELF header.
+// The dynamic linker supplies the address of clock_gettime; the first bytes are the ELF header.
 TEST_F(Lines, CodeThatTheKernelPutsIntoEveryProcess) {
     void* const vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (vdso == nullptr) GTEST_SKIP() << "no vdso here";
@@ -415,13 +415,13 @@ TEST_F(Lines, CodeThatTheKernelPutsIntoEveryProcess) {
         EXPECT_EQ(lines.resolve(module, 4).frames[0].function, "[vdso]");
         EXPECT_EQ(lines.state(module), ModuleState::kSymbols);
     }
-    // Of another kernel.
+    // A vdso of another kernel.
     const uint32_t other = lines.add_module("linux-vdso.so.1", "12345678901234567890");
     EXPECT_EQ(lines.resolve(other, offset + 4).frames[0].function, "[vdso]");
     EXPECT_EQ(lines.state(other), ModuleState::kChanged);
 }
 
-// gcc gives them no name for the linker.
+// gcc gives them no linker name.
 TEST_F(Lines, LocalFunctionsAreNamedByTheirProcedure) {
     for (const char* const compiler : {"g++", "clang++"}) {
         if (!have_command(compiler)) continue;
@@ -443,7 +443,7 @@ TEST_F(Lines, LocalFunctionsAreNamedByTheirProcedure) {
     }
 }
 
-// _init has no size, and .plt stands behind its section.
+// _init has no size, and .plt follows its section.
 TEST_F(Lines, LinkageTableIsNoFunctionBeforeIt) {
     ASSERT_TRUE(compile("g++", "grid.cpp", "-O2 -g -fcf-protection=none"));
     ASSERT_NE(output_of("nm '" + file_ + "'").find(" _init\n"), std::string::npos);
@@ -550,7 +550,7 @@ TEST_F(TailCalls, DirectAndIndirectCallsStay) {
     });
 }
 
-// One byte into a function stands for one that ended with the statement.
+// The second byte of a function stands for a function that ended with the statement.
 TEST_F(TailCalls, InPlaceOfTheWholeFunction) {
     for_each_build(kOwnSymbols, [&](LineResolver& lines, uint32_t module) {
         const auto in = [this](const char* function) {
