@@ -2,6 +2,7 @@
 // were dropped or received unseen.
 #include "runtime/exchange/channels.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #include "runtime/contract/path_hash.h"
@@ -16,7 +17,6 @@ Channel* g_first_channel = nullptr;
 DWELL_CALL_DATA uint32_t g_channel_count = 0;
 Channel g_no_channel;
 DWELL_CALL_DATA uint32_t g_lost_sync_count = 0;
-DWELL_CALL_DATA bool g_was_freed_anywhere = false;
 
 namespace {
 
@@ -47,8 +47,7 @@ bool may_be_out_of_step(const Channel* channel) {
 bool is_plain(const Channel* channel) {
     return channel->in_step && channel->taken == 0 && channel->lost_count == 0 &&
            channel->posted_count == 0 && channel->overflow_receives == 0 &&
-           channel->received_early == 0 && !may_be_taken_unseen(channel) &&
-           !may_be_out_of_step(channel);
+           channel->received_early == 0 && !may_be_out_of_step(channel);
 }
 
 bool is_taken(const Channel* channel, uint64_t number) {
@@ -159,7 +158,7 @@ uint64_t last_written(const Channel* channel) {
 
 // After a pause: messages sent before its end may have been received during it.
 void give_up_paused(Channel* channel) {
-    channel->posted_count = channel->overflow_receives = 0;  // they count as complete
+    keep_detached(channel);
     for (uint32_t i = 0; i < kRingEntries; ++i) {
         ChannelEntry* entry = written_entry(channel->in, channel->low + 1);
         if (entry == nullptr) return;
@@ -173,14 +172,14 @@ DWELL_COLD void leave_step(Channel* channel, uint32_t lost_sync_count) {
     const bool paused = channel->paused_ticks != g_live->paused_ticks;
     // False after a mere pause without pending receives: all receives posted since are known.
     const bool any_received = channel->lost_sync_count != lost_sync_count ||
-                              channel->posted_count != 0 || channel->overflow_receives != 0 ||
-                              g_process.concurrent;
+                              channel->posted_count != 0 || g_process.concurrent;
     channel->paused_ticks = g_live->paused_ticks;
     channel->lost_sync_count = lost_sync_count;
     channel->in_step = false;
     channel->lost_count = channel->received_early = 0;
     channel->ignored_drops = __atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE);
     if (paused) give_up_paused(channel);
+    add_detached_anywhere(channel);
     const uint64_t last = last_written(channel);
     for (uint64_t number = channel->low + 1; number <= last; ++number) {
         ChannelEntry* entry = entry_at(channel->in, number);
@@ -188,7 +187,7 @@ DWELL_COLD void leave_step(Channel* channel, uint32_t lost_sync_count) {
     }
     // The entry of the next receive may be among the dropped ones.
     if (channel->ignored_drops != channel->accounted_drops) give_up_entries(channel, last);
-    if (any_received) channel->unverified_up_to = last;
+    if (any_received || channel->overflow_receives != 0) channel->unverified_up_to = last;
 }
 
 void check_step(Channel* channel) {
@@ -206,14 +205,14 @@ class ReceiveMatcher {
                channel->posted[before_].post_order != post_order) {
             ++before_;
         }
+        if (channel->detached_count != 0) [[unlikely]]
+            memset(match_counts_, 0, sizeof match_counts_);
     }
 
     // The entry, or null; then is_missing() says whether the message was counted as missing.
     ChannelEntry* find() {
         if (!channel_->in_step) [[unlikely]]
             return find_newest();
-        if (may_be_taken_unseen(channel_)) [[unlikely]]
-            return find_oldest();
         if (channel_->lost_count != 0) [[unlikely]] {
             if (is_among(channel_->lost, channel_->lost_count)) return nullptr;
         }
@@ -235,22 +234,20 @@ class ReceiveMatcher {
         return nullptr;
     }
     // If the match is uncertain: the newest entry, or null when the receive's own entry may be
-    // newer and missing.
+    // missing.
     DWELL_COLD ChannelEntry* newest_instead() {
         const uint64_t number = number_;
-        if (number == 0) return nullptr;
+        if (number == 0 || may_be_missing()) return nullptr;
         ChannelEntry* newest = find_newest();
-        const bool known = newest != nullptr && !may_be_missing_after(number_);
         number_ = number;
-        return known ? newest : nullptr;
+        return newest;
     }
-    // Overflow or freed receives may precede this receive.
+    // Overflow receives may precede this receive.
     bool is_uncertain(uint32_t post_order) const {
-        if (may_be_taken_unseen(channel_)) [[unlikely]]
-            return true;
         return channel_->overflow_receives != 0 && before_ == channel_->posted_count &&
                (post_order == 0 || post_order != channel_->overflow_next);
     }
+    uint32_t before() const { return before_; }
     uint64_t number() const { return number_; }
     bool is_missing() const { return missing_ != nullptr || others_ != nullptr; }
     void take_missing() {
@@ -262,15 +259,13 @@ class ReceiveMatcher {
     }
 
   private:
-    // Whether the own message may be among those that were dropped after the entry of that number.
-    bool may_be_missing_after(uint64_t entry_number) {
+    bool may_be_missing() {
         const uint64_t last = last_written(channel_);
         for (uint64_t number = channel_->low + 1; number <= last; ++number) {
             ChannelEntry* entry = entry_at(channel_->in, number);
             if (is_taken(channel_, number) || !is_dropped_run(entry)) continue;
             DroppedRun* dropped_run = as_dropped_run(entry);
             take_dropped_run(channel_, dropped_run);
-            if (number < entry_number) continue;
             if (dropped_run->others != 0) return true;
             for (const DroppedCount& missing : dropped_run->missing) {
                 if (missing.count != 0 && missing.comm == comm_ && missing.tag == tag_) return true;
@@ -281,21 +276,13 @@ class ReceiveMatcher {
     }
     DWELL_COLD ChannelEntry* find_newest() {
         for (uint64_t number = last_written(channel_); number > channel_->low; --number) {
-            if (is_matching(number)) return entry_at(channel_->in, number_ = number);
+            ChannelEntry* entry = entry_at(channel_->in, number);
+            if (is_taken(channel_, number) || entry->comm != comm_) continue;
+            if (entry->tag != tag_ && tag_ != MPI_ANY_TAG) continue;
+            number_ = number;
+            return entry;
         }
         return nullptr;
-    }
-    DWELL_COLD ChannelEntry* find_oldest() {
-        const uint64_t last = last_written(channel_);
-        for (uint64_t number = channel_->low + 1; number <= last; ++number) {
-            if (is_matching(number)) return entry_at(channel_->in, number_ = number);
-        }
-        return nullptr;
-    }
-    bool is_matching(uint64_t number) const {
-        const ChannelEntry* entry = entry_at(channel_->in, number);
-        return !is_taken(channel_, number) && entry->comm == comm_ &&
-               (entry->tag == tag_ || tag_ == MPI_ANY_TAG);
     }
     // Whether a receive posted earlier matches such a message.
     bool is_matched_earlier(uint32_t comm, int tag) {
@@ -303,7 +290,8 @@ class ReceiveMatcher {
             const Posted& posted = channel_->posted[i];
             if ((matched_earlier_ >> i & 1) != 0 || posted.comm != comm) continue;
             if (posted.tag != tag && posted.tag != MPI_ANY_TAG) continue;
-            matched_earlier_ |= 1u << i;
+            if (posted.detached < 2 || ++match_counts_[i] == posted.detached)
+                matched_earlier_ |= 1u << i;
             return true;
         }
         return false;
@@ -336,6 +324,8 @@ class ReceiveMatcher {
     int tag_;
     uint32_t before_ = 0;           // number of receives posted earlier
     uint32_t matched_earlier_ = 0;  // bit k: posted receive k has a matching message
+    uint32_t
+        match_counts_[kPosted];  // matches of several freed receives; only set where some are freed
     uint64_t number_ = 0;
     DroppedCount* missing_ = nullptr;
     uint64_t* others_ = nullptr;
@@ -354,8 +344,9 @@ DWELL_COLD void take_without(Channel* channel, ReceiveMatcher* matcher, uint32_t
     } else if (__atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE) !=
                channel->accounted_drops) {
         add_lost(channel, comm, tag, -1);
-    } else {
-        return;  // no dropped message explains it
+    } else {  // no dropped message explains it
+        forget_served(channel, matcher->before(), comm, tag);
+        return;
     }
     channel->received += 1;
 }
@@ -379,18 +370,28 @@ void remove_posted(Channel* channel, uint32_t post_order) {
         remove_overflow(channel, post_order);
         return;
     }
-    channel->posted_count -= 1;
-    for (; i < channel->posted_count; ++i) channel->posted[i] = channel->posted[i + 1];
+    remove_place(channel, i);
 }
 
-// Nobody uses up the entries of messages that freed receives took. Without room in the ring, later
-// messages would have none.
-DWELL_COLD void make_room(Channel* channel) {
-    constexpr uint32_t kMostKept = kRingEntries - kPublishEvery;
-    const uint64_t last = last_written(channel);
-    if (last - channel->low <= kMostKept) return;
-    give_up_entries(channel, last - kMostKept);
-    publish_taken(channel);
+// Freed receives take the entries that have arrived for them.
+DWELL_COLD void take_detached(Channel* channel) {
+    for (uint32_t i = 0; i < channel->posted_count;) {
+        const Posted posted = channel->posted[i];
+        ReceiveMatcher matcher(channel, posted.comm, posted.tag, posted.post_order);
+        const bool found = posted.detached != 0 && channel->in_step && matcher.find() != nullptr;
+        if (!found && !matcher.is_missing()) {
+            ++i;
+            continue;
+        }
+        remove_posted(channel, posted.post_order);
+        if (found) {
+            channel->received += 1;
+            mark_taken(channel, matcher.number());
+        } else {
+            take_without(channel, &matcher, posted.comm, posted.tag);
+        }
+        give_up_oldest(channel);
+    }
 }
 
 // Takes the entries of all skipped messages. If the next entry says that they are all of one kind,
@@ -413,8 +414,8 @@ void catch_up(Channel* channel) {
 void bring_up_to_date(Channel* channel) {
     if (channel->skipped.count != 0) catch_up(channel);
     check_step(channel);
-    if (may_be_taken_unseen(channel)) [[unlikely]]
-        make_room(channel);
+    if (channel->detached_count != 0) [[unlikely]]
+        take_detached(channel);
 }
 
 }  // namespace
@@ -475,7 +476,7 @@ uint32_t post(Channel* channel, uint32_t comm, int tag) {
     if (channel->posted_count == kPosted || channel->overflow_receives != 0) [[unlikely]] {
         add_overflow(channel, post_order);
     } else {
-        channel->posted[channel->posted_count++] = {comm, tag, post_order};
+        channel->posted[channel->posted_count++] = {comm, tag, post_order, 0};
     }
     return post_order;
 }
@@ -485,12 +486,12 @@ void unpost(Channel* channel, uint32_t post_order) {
     if (lock.held()) remove_posted(channel, post_order);
 }
 
-void leave_posted(Channel* channel, uint32_t post_order) {
-    __atomic_store_n(&channel->was_freed, true, __ATOMIC_RELAXED);
-    unpost(channel, post_order);
+void take_for_detached(Channel* channel) {
+    const ChannelLock lock(channel);
+    if (!lock.held()) return;
+    bring_up_to_date(channel);
+    publish_taken(channel);
 }
-
-void leave_posted_anywhere() { __atomic_store_n(&g_was_freed_anywhere, true, __ATOMIC_RELAXED); }
 
 bool is_post_order_known(Channel* channel, uint32_t post_order) {
     if (channel->remote != nullptr) return true;
@@ -549,6 +550,7 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t post_order, EnterSt
         channel->received = order;
         channel->in_step = true;
         give_up_entries(channel, later(matcher.number(), channel->unverified_up_to));
+        forget_served(channel, matcher.before(), comm, tag);
         return known;
     }
     // All earlier entries are taken and the next one is recent: its line is left to the sender,

@@ -11,10 +11,6 @@
 // would hide a wait. Beyond kPosted receives (overflow) only the first is matched with certainty;
 // others use up an entry as usual, but read the newest matching stamp and are labelled as guessed.
 //
-// A freed receive (MPI_Request_free) takes a message unseen, at any time: from then on every stamp
-// of the channel is such a guess, and receives use up the oldest matching entry, so that no later
-// guess is older than an entry that was used.
-//
 // ChannelLock protects this process's side, only where MPI allows several threads at a time. Not
 // signal-safe.
 #ifndef DWELL_RUNTIME_EXCHANGE_CHANNELS_H_
@@ -87,6 +83,7 @@ struct Posted {
     uint32_t comm;
     int32_t tag;
     uint32_t post_order;  // 0 = free
+    uint32_t detached;    // number of freed receives, whose completion is never seen; 0: not freed
 };
 constexpr int kPosted = 24;
 constexpr int kTransferClasses = 32;
@@ -112,9 +109,12 @@ struct Channel {
     uint32_t last_post_order;
     uint32_t drain_ticks;  // delay of MPI's next locked instruction while an entry's line is stored
     uint32_t posted_count;
+    uint32_t detached_count;     // of posted_count
     uint32_t overflow_receives;  // incomplete receives that are not among `posted`
+    uint32_t overflow_detached;  // of these, freed
     uint32_t overflow_first;     // post order of the first
     uint32_t overflow_next;      // post order of the earliest one pending; 0: not known
+    uint32_t detached_anywhere;  // last value read of g_detached_anywhere
     uint32_t accounted_drops;    // of in->dropped: reported by dropped runs
     uint32_t ignored_drops;      // of in->dropped: may have been received already
     uint32_t lost_count;
@@ -123,7 +123,6 @@ struct Channel {
     uint64_t paused_ticks;    // g_live->paused_ticks when the channel was last in step
     uint32_t lost_sync_count;  // g_lost_sync_count at that time
     bool in_step;              // `received` agrees with the sender's count
-    bool was_freed;            // a receive from the other process was freed; never reset
     std::atomic<uint32_t> lock;
     DroppedCount skipped;  // received messages whose entries were not read: see skip_stamp
     DroppedCount row;      // last entries written, if all of one communicator and tag
@@ -205,24 +204,20 @@ DualTime sent_at(const Announced& announced);
 uint32_t post(Channel* channel, uint32_t comm, int tag);
 // Removes a cancelled receive. Same host only.
 void unpost(Channel* channel, uint32_t post_order);
-// Removes a freed receive, which may still take a message: the channel guesses from then on. Same
-// host only.
-DWELL_COLD void leave_posted(Channel* channel, uint32_t post_order);
-// The same for a receive from any source, and thus for all channels.
-DWELL_COLD void leave_posted_anywhere();
-// Whether the receive's entry is certain: no overflow or freed receive may precede it.
+// Marks a receive as freed: it takes its message when that arrives.
+void leave_posted(Channel* channel, uint32_t post_order, uint32_t comm, int tag);
+// Before a receive waits: freed receives take the entries that have arrived for them, so that the
+// ring has room for the entry of this receive.
+DWELL_COLD void take_for_detached(Channel* channel);
+// Whether the receive's entry is certain: no overflow receive may precede it.
 bool is_post_order_known(Channel* channel, uint32_t post_order);
 
 // How often a receive may have taken a message unseen.
 extern uint32_t g_lost_sync_count __attribute__((visibility("hidden")));
 inline void mark_unsynchronised() { __atomic_fetch_add(&g_lost_sync_count, 1, __ATOMIC_RELAXED); }
-// A receive from any source was freed; never reset.
-extern bool g_was_freed_anywhere __attribute__((visibility("hidden")));
-// Whether a freed receive may take, or has taken, a message of the channel.
-inline bool may_be_taken_unseen(const Channel* channel) {
-    return __atomic_load_n(&channel->was_freed, __ATOMIC_RELAXED) ||
-           __atomic_load_n(&g_was_freed_anywhere, __ATOMIC_RELAXED);
-}
+// A receive from any source was freed: it may take a message of any sender at any time.
+extern uint32_t g_detached_anywhere __attribute__((visibility("hidden")));
+void leave_posted_anywhere();
 
 // The entry of the message that a receive gets, or null when it is not there. `post_order` 0: not
 // posted before. MPI_ANY_TAG: the tag is not known yet. If the match is not certain, the newest
@@ -265,7 +260,7 @@ void answer(Channel* channel, ChannelEntry* entry, const EnterStamp& stamp);
 // Whether find_entry() may return the entry of another message, for a receive that was not posted
 // before.
 inline bool is_guessing(const Channel* channel) {
-    return !channel->in_step || channel->overflow_receives != 0 || may_be_taken_unseen(channel);
+    return !channel->in_step || channel->overflow_receives != 0;
 }
 
 }  // namespace dwell

@@ -332,17 +332,12 @@ void publish_running(Thread* thread) {
 void publish_receiving(Call* call, uint32_t peer, uint32_t comm, int tag, uint32_t post_order) {
     if (is_concurrent()) return;
     const PublishTime publish_time(call);
-    Channel* channel = channel_with(call->thread, peer);
-    // The entry that is there may be of another receive.
-    if (channel != nullptr && !is_post_order_known(channel, post_order)) {
-        publish(blocked_state(call, Doing::kWaits, kNoPeer));
-        return;
-    }
     ProcessState state = blocked_state(call, Doing::kReceives, peer);
     state.comm = comm;
     state.tag = tag;
     publish(state);
     full_fence();
+    Channel* channel = channel_with(call->thread, peer);
     if (channel != nullptr && find_entry(channel, comm, tag, post_order) != nullptr) {
         __atomic_store_n(&g_own->woken, now_ticks(), __ATOMIC_RELEASE);
     }
@@ -376,7 +371,8 @@ void enter_collective_wait(Call* call, const CommDefinition& definition, uint32_
 
 void publish_request(Call* call, const Request& request) {
     const bool named = request.kind == kReceiveRequest && request.peer != kNoPeer &&
-                       request.comm != 0 && request.post_order != 0;
+                       request.comm != 0 && request.post_order != 0 &&
+                       is_post_order_known(g_channels[request.peer], request.post_order);
     if (named) {
         publish_receiving(call, request.peer, request.comm, request.tag, request.post_order);
     } else {

@@ -60,7 +60,6 @@ int Choice::choose(const Senders& senders, bool immediate) {
     for (bool first = true;; first = false) {
         bool any = false;
         if (!is_there(MPI_ANY_SOURCE, tag_, comm_, &any)) return take_any();
-        if (!senders.are_certain()) return immediate && !any ? kNoSource : take_any();
         const Candidate best = senders.earliest(short_id_, tag_);
         if (best.rank != published.rank || best.sent != published.sent) {
             arbiter_.publish_state(Doing::kReceives, best.sent, short_id_, tag_);
@@ -103,13 +102,6 @@ bool Senders::find(Thread* thread, MPI_Comm comm, const CommDefinition& definiti
     return true;
 }
 
-bool Senders::are_certain() const {
-    for (int rank = 0; rank < count_; ++rank) {
-        if (may_be_taken_unseen(g_senders[rank].channel)) return false;
-    }
-    return true;
-}
-
 Candidate Senders::earliest(uint32_t comm, int tag) const {
     Candidate best{kNotSent, 0};
     for (int rank = 0; rank < count_; ++rank) {
@@ -131,8 +123,7 @@ bool Senders::can_send_before(const MessageArbiter& arbiter) const {
 bool can_choose_among(Thread* thread, MPI_Comm comm) {
     const CommDefinition* definition = definition_of_comm(thread, comm);
     Senders senders;
-    return definition != nullptr && senders.find(thread, comm, *definition) &&
-           senders.are_certain();
+    return definition != nullptr && senders.find(thread, comm, *definition);
 }
 
 bool is_there(int source, int tag, MPI_Comm comm, bool* there) {

@@ -54,9 +54,6 @@ class Senders {
   public:
     // False when some rank's stamps cannot be read. One object at a time.
     bool find(Thread* thread, MPI_Comm comm, const CommDefinition& definition);
-    // False: freed receives take messages of some rank unseen, so that its earliest entry may be of
-    // a message that never comes.
-    bool are_certain() const;
     Candidate earliest(uint32_t comm, int tag) const;
     // Whether one of them may still send before the limit of the last look.
     bool can_send_before(const MessageArbiter& arbiter) const;

@@ -116,7 +116,6 @@ Fill RequestChoice::fill() {
     const CommDefinition* definition = definition_of_comm(call_->thread, deferred_->comm);
     if (definition == nullptr || !senders_.find(call_->thread, deferred_->comm, *definition))
         return Fill::kRemote;
-    if (!senders_.are_certain()) return Fill::kUnknown;
     deferred_comm_ = definition->short_id;
     return Fill::kReady;
 }

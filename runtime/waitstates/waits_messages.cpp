@@ -112,6 +112,10 @@ void answer_waiting(Call* call, const Link& link, int tag, uint32_t post_order) 
         begin_work(call, now_ticks());
         return;
     }
+    if (link.channel->detached_count != 0) [[unlikely]] {
+        take_for_detached(link.channel);
+        begin_work(call, now_ticks());
+    }
     if (!may_want_answer(link.channel)) return;
     ChannelEntry* entry = find_entry(link.channel, link.comm, tag, post_order);
     if (entry == nullptr || !wants_answer(entry)) return;
@@ -431,8 +435,9 @@ bool may_be_asked(int requests) {
     for (const Channel* channel = __atomic_load_n(&g_first_channel, __ATOMIC_ACQUIRE);
          channel != nullptr; channel = channel->next) {
         if (--left < 0) return true;
-        const bool asks =
-            channel->remote != nullptr ? channel->remote->is_asked : may_want_answer(channel);
+        const bool asks = channel->remote != nullptr
+                              ? channel->remote->is_asked
+                              : channel->detached_count != 0 || may_want_answer(channel);
         if (asks) return true;
     }
     return false;
@@ -547,7 +552,7 @@ void forget_received(const Link& link, int tag, uint32_t post_order) {
 // A freed receive whose message has yet to come.
 void leave_request(Channel* channel, const Request& request) {
     if (channel->remote == nullptr) {
-        leave_posted(channel, request.post_order);
+        leave_posted(channel, request.post_order, request.comm, request.tag);
     } else if (request.post_order == 0) {
         unpost_remote(channel->remote);
     }

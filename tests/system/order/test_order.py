@@ -212,18 +212,6 @@ def after_failures():
 
 
 @case
-def after_freed_receives():
-    """A freed receive has taken a message unseen. Its stamp must not make rank 2, whose message rank 1
-    waits for, wait for rank 1: what rank 1 receives is left to MPI."""
-    run = run_observed([program("freed_receives")], 3, scratch("out"), ["--preserve-order"],
-                       timeout_s=LIMIT_S)
-    check_equal(run.code, 0, "exit code" + run.describe())
-    ranks = Profile(scratch("out"), run).ranks
-    check_equal((ranks[1]["order_kept"], ranks[1]["order_unknown"]), (0, 20), "rank 1")
-    check_equal((ranks[2]["order_kept"], ranks[2]["order_unknown"]), (20, 0), "rank 2")
-
-
-@case
 def without_waits():
     """With --wait off there is nothing to go by: one line says so, and the program runs on."""
     argv = [program("order"), "recv", "3"]

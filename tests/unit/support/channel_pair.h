@@ -30,7 +30,6 @@ class ChannelPair : public testing::Test {
     void TearDown() override { munmap(memory_, kExchangePage); }
 
     void start_anew() {
-        g_was_freed_anywhere = false;
         memset(memory_, 0, kExchangePage);
         connect(new (&a_) Channel{}, 0);
         connect(new (&b_) Channel{}, 1);
@@ -40,6 +39,7 @@ class ChannelPair : public testing::Test {
         channel->in = &rings_[1 - side];
         channel->in_step = true;
         channel->lost_sync_count = g_lost_sync_count;
+        channel->detached_anywhere = g_detached_anywhere;
     }
 
     // a sends message `id` at tick `at`.

@@ -431,6 +431,26 @@ TEST_F(Channels, AfterUnseenReceivesOfAFullRingNoOlderEntryIsTaken) {
     }
 }
 
+TEST_F(Channels, AFreedReceiveTakesItsMessage) {
+    for (uint32_t id = 1; id <= 1000; ++id) {
+        leave_posted(&b_, post(&b_, kWorld, 5), kWorld, 5);
+        send(2000 + id, 5);
+        send(id, 5);
+        EXPECT_EQ(receive(5), id);
+        EXPECT_FALSE(guessed_);
+    }
+    EXPECT_EQ(rings_[0].dropped, 0u);
+    // Also if its message was dropped.
+    for (uint32_t id = 1; id <= 40; ++id) send(id, 6);
+    leave_posted(&b_, post(&b_, kWorld, 7), kWorld, 7);
+    send(41, 7);
+    for (uint32_t id = 1; id <= 40; ++id) receive(6);
+    for (uint32_t id = 50; id < 100; ++id) {
+        send(id, 7);
+        EXPECT_EQ(receive(7), id);
+    }
+}
+
 // More kinds of dropped messages than a dropped run distinguishes.
 TEST_F(Channels, ManyKindsOfDroppedMessagesLeaveLaterEntriesRight) {
     for (int tag = 0; tag < 500; ++tag) send(1, tag);

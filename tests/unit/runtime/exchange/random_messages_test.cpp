@@ -22,7 +22,7 @@ struct Model {
         int tag;
         uint32_t post_order;
         Message matched;  // id 0: not yet
-        bool freed = false;
+        bool detached = false;
     };
     std::deque<Message> unexpected;
     std::deque<Receive> posted;
@@ -154,8 +154,8 @@ TEST_F(RandomMessages, AreNeverTakenForOthersWhenItHasNone) {
     }
 }
 
-// More receives than kPosted: the entry of another message is labelled as guessed, and is not older
-// than the own one.
+// More receives than kPosted, some of them freed: the entry of another message is labelled as
+// guessed, and is not older than the own one.
 TEST_F(RandomMessages, AreLabelledAsGuessedIfTooManyArePosted) {
     const auto take_step = [this](Course* course) {
         auto& [seed, random, model, id, known] = *course;
@@ -174,50 +174,22 @@ TEST_F(RandomMessages, AreLabelledAsGuessedIfTooManyArePosted) {
             known += !guessed_;
             ASSERT_TRUE(guessed_ ? got >= done.matched.id : got == done.matched.id)
                 << got << " for " << done.matched.id;
-        }
-    };
-    take_courses(take_step, [](const Course& course) {
-        EXPECT_GT(course.known, 20) << "seed " << course.seed;
-    });
-}
-
-// Receives are freed, and at times more messages are under way than the ring holds: all entries are
-// guessed, and none is older than the own one.
-TEST_F(RandomMessages, AreGuessedAndNeverTooOldAfterFreedReceives) {
-    const auto take_step = [this](Course* course) {
-        auto& [seed, random, model, id, known] = *course;
-        const uint64_t what = random() % 8;
-        const int tag = static_cast<int>(random() % 3);
-        const size_t most = seed % 2 == 0 ? 60 : 8;
-        if (id == 0) leave_posted(&b_, 0);
-        if (what < 3 && model.unexpected.size() + model.matched() < most) {
-            send(++id, tag);
-            model.arrive({id, kWorld, tag});
-        } else if (what < 6 && model.posted.size() < 40) {
-            const int wanted = random() % 8 == 0 ? MPI_ANY_TAG : tag;
-            model.post({kWorld, wanted, post(&b_, kWorld, wanted), {0, 0, 0}});
-        } else if (what == 6 && model.matched() != 0) {
-            const Model::Receive done = model.complete_one(random());
-            const uint32_t got = receive(done.matched.tag, done.comm, done.post_order);
-            if (got == 0) return;
-            ASSERT_TRUE(guessed_ && got >= done.matched.id) << got << " for " << done.matched.id;
-            known += 1;
-        } else if (what == 7 && random() % 16 == 0 && !model.posted.empty()) {
-            Model::Receive* freed = &model.posted[random() % model.posted.size()];
-            if (freed->matched.id != 0) return;
-            leave_posted(&b_, freed->post_order);
-            freed->freed = true;
+        } else if (what == 7 && seed % 4 == 0 && random() % 16 == 0 && !model.posted.empty()) {
+            Model::Receive* detached = &model.posted[random() % model.posted.size()];
+            if (detached->matched.id != 0) return;
+            leave_posted(&b_, detached->post_order, detached->comm, detached->tag);
+            detached->detached = true;
         }
         std::erase_if(model.posted, [](const Model::Receive& receive) {
-            return receive.freed && receive.matched.id != 0;
+            return receive.detached && receive.matched.id != 0;
         });
     };
     take_courses(take_step, [](const Course& course) {
-        EXPECT_GT(course.known, course.seed % 2 == 0 ? 20 : 100) << "seed " << course.seed;
+        EXPECT_GT(course.known, course.seed % 4 == 0 ? 0 : 20) << "seed " << course.seed;
     });
 }
 
-// With unseen receives: a receive gets its own entry, none, or that of a later message
+// With unseen and freed receives: a receive gets its own entry, none, or that of a later message
 // that was sent before the receive ended.
 TEST_F(RandomMessages, AreNeverTakenForEarlierOnes) {
     const auto take_step = [this](Course* course) {
