@@ -93,7 +93,8 @@ class Computations {
         }
         if (is_asleep(intervals)) return computation;  // samples only show the remaining time
         const uint32_t around = procedure_around(profile_, is.booked_on);
-        Samples samples;  // in or below the procedure
+        Samples samples;                       // in or below the procedure
+        std::map<std::string, size_t> depths;  // below `around`, from 1
         Samples of_system;
         std::map<std::string, Samples> places;
         Samples own_places;
@@ -101,9 +102,11 @@ class Computations {
         for (const uint32_t interval : intervals) {
             for (const SampledLine& line : profile_.intervals[interval].lines) {
                 const std::vector<Running> running = running_below(around, line);
+                size_t depth = running.size();
                 for (const Running& procedure : running) {
                     samples[procedure.name] += line.samples;
                     places[procedure.name][procedure.place] += line.samples;
+                    depths[procedure.name] = std::max(depths[procedure.name], depth--);
                 }
                 const Running& innermost = running.front();
                 if (innermost.name == computation.procedure && !innermost.place.empty())
@@ -112,14 +115,14 @@ class Computations {
                 all += line.samples;
             }
         }
-        const std::string most = more_than_half(samples, all);
+        const std::string most = more_than_half(samples, depths, all);
         if (most.empty()) {
             computation.own_place = largest(own_places);
             return computation;
         }
         if (most != computation.procedure) computation.sampled = most;
         computation.sampled_place = largest(places[most]);
-        computation.called = more_than_half(of_system, all);
+        computation.called = more_than_half(of_system, {}, all);
         return computation;
     }
 
@@ -189,16 +192,25 @@ class Computations {
         return most == samples.end() ? "" : most->first;
     }
 
-    // Of the procedures with more than half of the samples, the one with fewest: a procedure below
-    // has at most as many. Empty with few samples, or if samples without a name are as many.
-    static std::string more_than_half(const Samples& samples, uint64_t all) {
-        const std::pair<const std::string, uint64_t>* most = nullptr;
-        for (const auto& function : samples) {
-            const bool has_name = function.first.find("+0x") == std::string::npos;
-            if (all < kTellingSamples || 2 * function.second <= all || !has_name) continue;
-            if (most == nullptr || function.second < most->second) most = &function;
+    // Of the procedures with more than half of the samples in or below them, the one with fewest: a
+    // procedure below has at most as many. Of equal ones the deepest. Empty with few samples, or if
+    // samples without a name are as many.
+    static std::string more_than_half(const Samples& samples,
+                                      const std::map<std::string, size_t>& depths, uint64_t all) {
+        std::string most;
+        std::pair<uint64_t, size_t> best{};
+        for (const auto& [function, count] : samples) {
+            const bool has_name = function.find("+0x") == std::string::npos;
+            if (all < kTellingSamples || 2 * count <= all || !has_name) continue;
+            const auto depth = depths.find(function);
+            const std::pair<uint64_t, size_t> found{all - count,
+                                                    depth != depths.end() ? depth->second : 0};
+            if (most.empty() || found > best) {
+                best = found;
+                most = function;
+            }
         }
-        return most != nullptr ? most->first : "";
+        return most;
     }
 
     bool calls_tell(const ProfileInterval& interval) const {

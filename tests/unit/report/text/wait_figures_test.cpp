@@ -142,6 +142,9 @@ TEST(WaitFigures, SamplesBelowAProcedureCountForIt) {
     profile.intervals[0].lines[0].samples = 19;  // 39 each
     doing = cause_lines(profile)[0].computation;
     EXPECT_EQ(doing.sampled, "");
+    profile.intervals[0].lines.resize(1);  // as many below "by_cell" as in "compare": the inner one
+    doing = cause_lines(profile)[0].computation;
+    EXPECT_EQ(doing.sampled, "compare");
 }
 
 // A loop is identified by procedure and line.
