@@ -80,7 +80,12 @@ std::string between_text(const Profile& profile, const ProfileInterval& interval
     const ProfileNode& last = profile.nodes[to];
     const std::string start = cut_place(place_text(first, utf8), room, utf8);
     // A single line does not limit the computation, so the calls are named.
-    if (start == end) return "between calls of " + cut_name(shown_name(last, utf8), room, utf8);
+    if (start == end) {
+        const std::string before = cut_name(shown_name(first, utf8), room, utf8);
+        const std::string after = cut_name(shown_name(last, utf8), room, utf8);
+        return before == after ? "between calls of " + after
+                               : "between " + before + " and " + after;
+    }
     return "between " + start + " and " +
            (first.file == last.file ? fmt::format(":{}", last.line) : end);
 }

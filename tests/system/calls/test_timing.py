@@ -4,7 +4,7 @@ import json
 import os
 
 from harness import (case, check, check_equal, check_near, main, marked_line, profiled, program,
-                     repeated, run_plain, scratch, skip_unless, source)
+                     run_plain, scratch, skip_unless, source, timed)
 
 N = 100
 # Of the certain cases, that many may still be taken for the other kind.
@@ -63,7 +63,7 @@ def first_message():
     """What dwell costs each rank until MPI_Init ends differs by 200 ms: both ranks lose that time, and
     the first message tells of none of it."""
     delay_ns = 200e6
-    profile = profiled([program("first_message")], 2)
+    profile = timed([program("first_message")], 2)
     for rank in profile.ranks:
         check(rank["intrusion_ns"] >= 0.9 * delay_ns, f"what dwell cost rank {rank['rank']}: {rank}")
     node = profile.at(source("first_message.c"), "first", "MPI_Sendrecv")
@@ -91,7 +91,7 @@ def intervals():
     rank."""
     file = source("intervals.c")
     results = scratch("times")
-    profile = profiled([program("intervals"), results], 2)
+    profile = timed([program("intervals"), results], 2)
     told = [[float(word) for word in open(f"{results}.{rank}").read().split()] for rank in (0, 1)]
     lines = {name: marked_line(file, name) for name in ("first", "second", "third")}
     pairs = (("first", "second", 0, 20), ("second", "third", 1, 20), ("third", "first", 2, 18))
@@ -117,7 +117,7 @@ def line_of(profile, index):
 @case
 def paused():
     """Time between MPI_Pcontrol(0) and (1) is paused, not computation: 0.2 s in each of 2 ranks."""
-    profile = profiled([program("pcontrol")], 2)
+    profile = timed([program("pcontrol")], 2)
     pause = profile.json["paused_ns"] / 1e9
     check(0.4 <= pause <= 2 * profile.run.elapsed_s, f"{pause} s paused")
     check(profile.json["computation_ns"] < 0.1e9, f"computation {profile.json['computation_ns']} ns")
@@ -127,7 +127,7 @@ def paused():
 def reset():
     """After MPI_Pcontrol(2) all figures of a rank are those of what came after it: 0.2 s, of which
     0.1 s of a pause that began before."""
-    profile = profiled([program("reset")], 2)
+    profile = timed([program("reset")], 2)
     for rank in profile.ranks:
         real = rank["real_ns"] / 1e9
         check(0.199 <= real <= 0.55, f"real time {real} s of rank {rank['rank']}")
@@ -166,7 +166,7 @@ def sampled_lines():
 def own_work_is_not_sampled():
     """What dwell does to find call paths, in libunwind and libc, is not the program's computation."""
     for name, options in (("alone", []), ("metrics", ["--metrics", "perf::PAGE-FAULTS"])):
-        profile = profiled([program("many_paths")], 1, ["--sample", "10000", *options], name=name)
+        profile = timed([program("many_paths")], 1, ["--sample", "10000", *options], name=name)
         if sum(rank["samples"] + rank["samples_in_calls"] for rank in profile.ranks) == 0:
             skip_unless(perf_works(), "perf_event_open is not permitted here")
         found = [line for interval in profile.intervals for line in interval.get("lines", [])]
@@ -190,7 +190,7 @@ def samples_where_ranks_share_processors():
     skip_unless(perf_works(), "samples are not permitted here")
     for ranks, options, rate in ((processors, [], 100), (processors + 1, [], 0),
                                  (processors + 1, ["--sample", "100"], 100)):
-        profile = profiled([program("ring")], ranks, options, name=f"of{ranks}.{rate}")
+        profile = timed([program("ring")], ranks, options, name=f"of{ranks}.{rate}")
         check_equal({rank["sample_hz"] for rank in profile.ranks}, {rate}, f"rate of {ranks} {options}")
         told = any("more ranks on the node than processors" in note for note in profile.json["notes"])
         check_equal(told, rate == 0, f"{ranks} ranks {options}, notes {profile.json['notes']}")

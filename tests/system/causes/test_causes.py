@@ -4,7 +4,7 @@ and size, and never longer than what it computed.
 The computations end at deadlines. What they overran is printed by the program and allowed three times,
 once for each rank that may wait for it, so that a busy machine does not change the answer."""
 
-from harness import case, check, check_near, main, marked_line, profiled, program, repeated, source
+from harness import case, check, check_near, main, marked_line, program, repeated, source, timed
 
 FILE = source("causes.c")
 # (rank, marker of the line that the computation leads to) -> milliseconds of all waiting
@@ -49,7 +49,7 @@ def found_causes(profile):
 
 def check_pattern(name, wait):
     def attempt():
-        profile = profiled([program("causes"), name], 4, ["--wait", wait], name=name)
+        profile = timed([program("causes"), name], 4, ["--wait", wait], name=name)
         late_s = max(float(line.split()[1]) for line in profile.run.stderr.splitlines()
                      if line.startswith("late "))
         extra = [int(line.split()[1]) for line in profile.run.stderr.splitlines()

@@ -4,8 +4,8 @@ share, by rank, procedure, line, file and size, from what the program's own cloc
 import os
 import re
 
-from harness import (DWELL, case, check, check_equal, check_near, execute, main, marked_line,
-                     profiled, program, scratch, source)
+from harness import (DWELL, case, check, check_equal, check_near, execute, main, marked_line, program,
+                     scratch, source, timed)
 
 FILE = source("no_computation.c")
 THREADS = source("openmp_mpi_stalls.c")
@@ -21,13 +21,13 @@ def check_measured(got, truth, what):
 
 def observed(what, *options):
     arguments = [what] + ([os.path.join(scratch(), "ck.dat")] if what == "write" else [])
-    profile = profiled([program("no_computation"), *arguments], 4, list(options), name=what)
+    profile = timed([program("no_computation"), *arguments], 4, list(options), name=what)
     return profile, truth_of(profile, 4)
 
 
 def observed_threads(what, build="openmp_gcc", options=("--sample", "off"), **env):
     arguments = [what] + ([os.path.join(scratch(), "ck.dat")] if what == "write" else [])
-    profile = profiled([program(f"{build}_mpi_stalls"), *arguments], 2, list(options),
+    profile = timed([program(f"{build}_mpi_stalls"), *arguments], 2, list(options),
                        name="threads_" + what, env={"OMP_WAIT_POLICY": "passive", **env})
     return profile, truth_of(profile, 2)
 
@@ -125,7 +125,7 @@ def slept():
 @case
 def slept_alone():
     """One rank: what counts as computation and is more than the processor time of the process."""
-    profile = profiled([program("no_computation"), "sleep"], 1, name="alone")
+    profile = timed([program("no_computation"), "sleep"], 1, name="alone")
     took, on = truth_of(profile, 1)[0]
     used = (profile.ranks[0]["user_ns"] + profile.ranks[0]["system_ns"]) / 1e9
     computed = profile.json["computation_ns"] / 1e9

@@ -1,7 +1,7 @@
 """Waiting of known length in collectives, as test_known_waits.py has it for messages between two ranks."""
 
-from harness import (Skip, case, check, check_equal, check_near, main, marked_line, profiled, program, repeated,
-                     scratch, source)
+from harness import (Skip, case, check, check_equal, check_near, main, marked_line, program, repeated,
+                     scratch, source, timed)
 from test_known_waits import ALLOWED_S, index_of, partners_of, stamps
 
 # Who is late, and whether the other one waits for it.
@@ -31,7 +31,7 @@ def imbalance():
 
 def check_collectives():
     told = scratch("told")
-    profile = profiled([program("known_collectives"), told], 2)
+    profile = timed([program("known_collectives"), told], 2)
     file = source("known_collectives.c")
     ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
     for name, (call, late, waits) in COLLECTIVES.items():
@@ -76,7 +76,7 @@ def in_turn():
     for ranks in (2, 3):
         passed_on = []  # of each run
         try:
-            repeated(lambda: check_in_turn(ranks, passed_on))
+            repeated(check_in_turn, ranks, passed_on)
         except Skip:
             # Between two nobody can pass anything on. A third one that loses its processor may make
             # both late, but not always in the same place.
@@ -87,7 +87,7 @@ def in_turn():
 
 def check_in_turn(ranks, passed_on):
     told = scratch(f"told.{ranks}")
-    profile = profiled([program("late_in_turn"), told], ranks, name=f"late_in_turn.{ranks}")
+    profile = timed([program("late_in_turn"), told], ranks, name=f"late_in_turn.{ranks}")
     file = source("late_in_turn.c")
     waited = {}
     with open(told, encoding="utf-8") as stream:
@@ -116,7 +116,7 @@ def late_members(how, ranks):
     call = {"neighbours": "MPI_Neighbor_allgather", "messages": "MPI_Waitall", "epochs": "MPI_Win_wait",
             "barrier": "MPI_Barrier", "allreduce": "MPI_Allreduce", "bcast": "MPI_Bcast",
             "scatter": "MPI_Scatter"}[how]
-    profile = profiled([program("late_members"), how, told], ranks, name=f"out.{how}")
+    profile = timed([program("late_members"), how, told], ranks, name=f"out.{how}")
     node = profile.at(source("late_members.c"), how, call)
     seconds = [float(open(f"{told}.{rank}", encoding="ascii").read()) for rank in range(ranks)]
     return profile, node, seconds
@@ -213,7 +213,7 @@ def no_warnings():
     """A plain run of a program that does nothing unusual says nothing of times that are not known;
     nor does one that is alone."""
     for ranks, words in ((2, ["ring"]), (2, ["p2p_requests"]), (1, ["known_collectives", scratch("told")])):
-        profile = profiled([program(words[0]), *words[1:]], ranks, name=f"{words[0]}.{ranks}")
+        profile = timed([program(words[0]), *words[1:]], ranks, name=f"{words[0]}.{ranks}")
         # A partner that loses its processor inside MPI is waited for without a known cause, which
         # is said: that depends on the machine.
         vague = [note for note in profile.json["notes"]

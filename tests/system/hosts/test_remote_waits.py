@@ -96,7 +96,7 @@ def late_receiver():
     """Rank 1 receives 2 ms late, 100 times each: synchronous, large and requests. Where the sender's
     letter asked, what it waited is right; where not, it is known as unknown."""
     with two_hosts() as hosts:
-        repeated(lambda: check_late_receiver(hosts))
+        repeated(check_late_receiver, hosts)
         check_equal(hosts.records(), [], "left in /dev/shm")
 
 
@@ -124,7 +124,7 @@ def cause_of_late_receiver():
     """Rank 1 receives from rank 0 on the other host 8 ms late each time: it has waited 5 ms for rank 2
     and computed 3. What rank 0 knows of its waiting is that of both."""
     with two_hosts() as hosts:
-        repeated(lambda: check_cause_of_late_receiver(hosts))
+        repeated(check_cause_of_late_receiver, hosts)
 
 
 def check_cause_of_late_receiver(hosts):

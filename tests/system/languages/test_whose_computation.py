@@ -93,7 +93,7 @@ def with_probes(level):
     skip_unless(os.path.exists(os.path.join(WRAPPERS, "dwell_gcc.so")), "no wrapper for gcc")
     binary = compiled(os.path.join(WRAPPERS, "dwell-mpicc"), [level])
     for shape in SHAPES:
-        repeated(lambda: check_with_probes(binary, shape, level))
+        repeated(check_with_probes, binary, shape, level)
 
 
 # What else ran is known only as a sum over the whole run: on a busy machine it may be too much for a

@@ -339,13 +339,13 @@ def check_lives(compiler, *flags, ranks=0):
 @case
 def lives_with_libgomp():
     """Threads of the program's own that fork regions of libgomp's."""
-    repeated(lambda: check_lives("gcc"))
+    repeated(check_lives, "gcc")
 
 
 @case
 def lives_with_libomp():
     """Threads of the program's own that fork regions of libomp's."""
-    repeated(lambda: check_lives("clang"))
+    repeated(check_lives, "clang")
 
 
 @case

@@ -147,7 +147,7 @@ def relays():
         check(due.get(1, 0) > 0.8 * waited, f"{how}: of {waited} ns due to each: {due}")
         check(due.get(0, 0) < 0.1 * waited, f"{how}: of {waited} ns due to each: {due}")
     for how in ("test", "testall", "iprobe"):
-        repeated(lambda how=how: attempt(how))
+        repeated(attempt, how)
 
 
 if __name__ == "__main__":

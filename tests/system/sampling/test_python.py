@@ -130,19 +130,19 @@ def halo(how, options=()):
 @case
 def pickled():
     """Rank 1 is slow in relax(), called from main(): its neighbour waits in exchange()."""
-    repeated(lambda: halo("pickled"))
+    repeated(halo, "pickled")
 
 
 @case
 def buffers():
     """The same with buffers in place of pickled objects."""
-    repeated(lambda: halo("buffers"))
+    repeated(halo, "buffers")
 
 
 @case
 def without_samples():
     """The lines are known; whose the computation was is not."""
-    repeated(lambda: halo("asleep", ["--sample", "off"]))
+    repeated(halo, "asleep", ["--sample", "off"])
 
 
 @case

@@ -4,14 +4,14 @@ import os
 import shutil
 
 from harness import (DWELL, LIBRARY, Profile, Skip, case, check, check_equal, check_near, execute, main,
-                     mpirun, profiled, program, scratch, skip_unless)
+                     mpirun, program, scratch, skip_unless, timed)
 from test_timing import perf_works
 
 HZ = 250
 
 
 def sampled(how, ranks, name="sampled_paths"):
-    profile = profiled([program(name), how], ranks, ["--sample", str(HZ)])
+    profile = timed([program(name), how], ranks, ["--sample", str(HZ)])
     skip_unless(sum(rank["samples"] for rank in profile.ranks) != 0 or perf_works(),
                 "perf_event_open is not permitted here")
     return profile

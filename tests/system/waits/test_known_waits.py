@@ -10,8 +10,8 @@ import io
 import os
 import re
 
-from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main,
-                     marked_line, profiled, program, repeated, run_observed, run_plain, scratch, source)
+from harness import (DWELL, Profile, case, check, check_equal, check_near, execute, main, marked_line,
+                     program, repeated, run_observed, run_plain, scratch, source, timed)
 
 TIMES = 100
 TIMES_LATE = 20  # of late_receivers.c
@@ -56,7 +56,7 @@ def point_to_point():
 
 def check_known_waits():
     told = scratch("told")
-    profile = profiled([program("known_waits"), told], 2)
+    profile = timed([program("known_waits"), told], 2)
     file = source("known_waits.c")
     ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
     for name, call in {**LATE_SENDER, **LATE_RECEIVER}.items():
@@ -89,7 +89,7 @@ def late_starts():
 
 def check_late_starts():
     told = scratch("told")
-    profile = profiled([program("late_starts"), told], 2)
+    profile = timed([program("late_starts"), told], 2)
     ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
     for name, call in {"init_64": "MPI_Wait", "send": "MPI_Send", "at_once": "MPI_Send",
                        "tested": "MPI_Send", "init_4000": "MPI_Wait"}.items():
@@ -112,7 +112,7 @@ def late_starts_in_a_ring():
 
 def check_ring_of_starts():
     told = scratch("told")
-    profile = profiled([program("late_starts"), told], 3)
+    profile = timed([program("late_starts"), told], 3)
     early, late, other = (stamps(f"{told}.{rank}")["ring"] for rank in range(3))
     node = profile.at(source("late_starts.c"), "ring", "MPI_Waitall")
     for kind, stamped in (("late_receiver_ns", early), ("late_sender_ns", other)):
@@ -125,7 +125,7 @@ def late_any():
     """A sender waits for a receiver that takes messages of any source by a request, and that sends
     nothing itself: at least the time that this rests (it sleeps no shorter), and no longer than the
     call took. The first call is not known: nobody knows then who might send."""
-    profile = profiled([program("late_any")], 2)
+    profile = timed([program("late_any")], 2)
     for name in ("new", "started"):
         node = profile.at(source("late_any.c"), name, "MPI_Ssend")
         check_equal(node.count, 50, f"calls at @{name}")
@@ -137,36 +137,35 @@ def late_any():
 def delayed_halo():
     """A rank that dwell delays in each of its calls lets its partner wait as long as it would have:
     what starts a receive or a send is not when it comes to its messages."""
-    repeated(check_delayed_halo)
-
-
-def check_delayed_halo():
     for inject in (None, "1:200000"):
-        profile = profiled([program("delayed_halo")], 2, name=f"out-{inject}",
-                           env={"DWELL_INJECT_NS": inject} if inject else {})
-        node = profile.at(source("delayed_halo.c"), "exchange", "MPI_Waitall")
-        check_near(node.raw["sync_ns"] / 1e9, 200 * 400e-6, 0.1, 0.004,
-                   f"seconds waited, {inject} injected")
+        repeated(check_delayed_halo, inject)
+
+
+def check_delayed_halo(inject):
+    profile = timed([program("delayed_halo")], 2, name=f"out-{inject}",
+                       env={"DWELL_INJECT_NS": inject} if inject else {})
+    node = profile.at(source("delayed_halo.c"), "exchange", "MPI_Waitall")
+    check_near(node.raw["sync_ns"] / 1e9, 200 * 400e-6, 0.1, 0.004, f"seconds waited, {inject} injected")
 
 
 @case
 def delayed_sender():
     """A send of few bytes that dwell delays, so that its receiver is there before it, waits as long as it
     would have, and nobody waits in the barrier after it instead."""
-    repeated(check_delayed_sender)
-
-
-def check_delayed_sender():
-    file = source("delayed_sender.c")
-    places = {"start": ("sent", "MPI_Wait"), "send": ("send", "MPI_Send"), "sendrecv": ("sendrecv", "MPI_Sendrecv")}
     for how, size, inject in (("start", 64, None), ("start", 64, "0:1500000"), ("start", 64, "0:3000000"),
                               ("start", 1000, "0:1500000"), ("send", 1000, None), ("send", 1000, "0:1500000"),
                               ("sendrecv", 1000, None), ("sendrecv", 1000, "0:1500000")):
-        profile = profiled([program("delayed_sender"), str(size), how], 2, name=f"out-{how}-{size}-{inject}",
-                           env={"DWELL_INJECT_NS": inject} if inject else {})
-        for (name, call), seconds in ((places[how], 100 * 1e-3), (("barrier", "MPI_Barrier"), 0.0)):
-            check_near(profile.at(file, name, call).raw.get("sync_ns", 0) / 1e9, seconds, 0.1, 0.01,
-                       f"seconds waited at @{name}, {size} bytes by {how}, {inject} injected")
+        repeated(check_delayed_sender, how, size, inject)
+
+
+def check_delayed_sender(how, size, inject):
+    profile = timed([program("delayed_sender"), str(size), how], 2, name=f"out-{how}-{size}-{inject}",
+                       env={"DWELL_INJECT_NS": inject} if inject else {})
+    place = {"start": ("sent", "MPI_Wait"), "send": ("send", "MPI_Send"), "sendrecv": ("sendrecv", "MPI_Sendrecv")}[how]
+    for (name, call), seconds in ((place, 100 * 1e-3), (("barrier", "MPI_Barrier"), 0.0)):
+        node = profile.at(source("delayed_sender.c"), name, call)
+        check_near(node.raw.get("sync_ns", 0) / 1e9, seconds, 0.1, 0.01,
+                   f"seconds waited at @{name}, {size} bytes by {how}, {inject} injected")
 
 
 @case
@@ -175,7 +174,7 @@ def delayed_probes():
     waits for each to take its message: of that nothing is left, nor does the next probe wait for it."""
     def attempt():
         file = source("delayed_probes.c")
-        profile = profiled([program("delayed_probes")], 2, env={"DWELL_INJECT_NS": "1:20000"})
+        profile = timed([program("delayed_probes")], 2, env={"DWELL_INJECT_NS": "1:20000"})
         for name, call in (("send", "MPI_Send"), ("probe", "MPI_Probe")):
             node = profile.at(file, name, call)
             check(node.time_ns < 10e6, f"{node.time_ns / 1e6:.1f} ms in {call}")
@@ -186,24 +185,24 @@ def delayed_probes():
 def cause_of_a_halo():
     """Who waits for a halo waits because of the computation before it, not because of what lies
     between the calls that start it; with messages that are sent ahead, and that meet."""
-    repeated(check_cause_of_a_halo)
+    for size in (64, 1000, 20000):
+        repeated(check_cause_of_a_halo, size)
 
 
-def check_cause_of_a_halo():
+def check_cause_of_a_halo(size):
     file = source("delayed_halo.c")
     place = marked_line(file, "exchange"), marked_line(file, "computed")
-    for size in (64, 1000, 20000):
-        profile = profiled([program("delayed_halo"), str(size)], 2, name=f"out-{size}")
-        found = 0
-        for cause in profile.json["causes"]:
-            if cause["peer_rank"] != 1 or cause["interval"] is None:
-                continue
-            interval = profile.intervals[cause["interval"]]
-            ends = [interval[end] for end in ("from", "to")]
-            if None not in ends and tuple(profile.nodes[end]["line"] for end in ends) == place:
-                found += cause["time_ns"]
-        check(found / 1e9 > 0.9 * 199 * 400e-6,
-              f"{found} ns of waiting because of it, {size} bytes: {profile.json['causes']}")
+    profile = timed([program("delayed_halo"), str(size)], 2, name=f"out-{size}")
+    found = 0
+    for cause in profile.json["causes"]:
+        if cause["peer_rank"] != 1 or cause["interval"] is None:
+            continue
+        interval = profile.intervals[cause["interval"]]
+        ends = [interval[end] for end in ("from", "to")]
+        if None not in ends and tuple(profile.nodes[end]["line"] for end in ends) == place:
+            found += cause["time_ns"]
+    check(found / 1e9 > 0.9 * 199 * 400e-6,
+          f"{found} ns of waiting because of it, {size} bytes: {profile.json['causes']}")
 
 
 @case
@@ -213,13 +212,13 @@ def cause_of_late_receivers():
     and not again because of what it has heard of."""
     for how in ("ssend", "large", "started", "posted", "any", "persistent", "kept", "told",
                 "answered", "read"):
-        repeated(lambda how=how: check_cause_of_late_receivers(how))
+        repeated(check_cause_of_late_receivers, how)
 
 
 def check_cause_of_late_receivers(how):
     # Milliseconds: rank 2 computes and rank 1 after that, rank 0 before its send.
     others, own, sender = {"kept": (8, 4, 9), "read": (8, 4, 9), "posted": (5, 3, 6)}.get(how, (5, 3, 0))
-    profile = profiled([program("late_receivers"), how, str(others), str(own), str(sender)], 3,
+    profile = timed([program("late_receivers"), how, str(others), str(own), str(sender)], 3,
                        name=f"out-{how}")
     file = source("late_receivers.c")
     sends = profile.at(file, "ssend" if how == "ssend" else "send",
@@ -270,7 +269,7 @@ def matched_messages():
 
 def check_matched_messages():
     told = scratch("matched")
-    profile = profiled([program("matched"), told], 2)
+    profile = timed([program("matched"), told], 2)
     file = source("matched.c")
     ranks = [stamps(f"{told}.{rank}") for rank in (0, 1)]
     for name, call, waiter in (("first", "MPI_Mprobe", 1), ("second", "MPI_Mprobe", 1),
@@ -292,7 +291,7 @@ def check_matched_messages():
 @case
 def nothing_without_wait_analysis():
     """--wait off: no line knows a partner that it waited for."""
-    profile = profiled([program("known_waits"), scratch("told")], 2, ["--wait", "off"])
+    profile = timed([program("known_waits"), scratch("told")], 2, ["--wait", "off"])
     check_equal(profile.json["partners"], [], "partners")
     check_equal(profile.json["causes"], [], "causes")
     for name, call in {**LATE_SENDER, **LATE_RECEIVER}.items():
@@ -346,19 +345,19 @@ def check_injected(kind, repetitions, inject):
 @case
 def injected_pingpong():
     """Messages to and fro, one rank delayed by 200 microseconds a call."""
-    repeated(lambda: check_injected("pingpong", 500, "0:200000"))
+    repeated(check_injected, "pingpong", 500, "0:200000")
 
 
 @case
 def injected_master():
     """A master that is slow because it is watched makes its worker wait: not in virtual time."""
-    repeated(lambda: check_injected("master", 500, "0:200000"))
+    repeated(check_injected, "master", 500, "0:200000")
 
 
 @case
 def injected_worker():
     """The same with the worker watched."""
-    repeated(lambda: check_injected("master", 500, "1:200000"))
+    repeated(check_injected, "master", 500, "1:200000")
 
 
 @case
@@ -418,7 +417,7 @@ def causes_by_rank(profile):
 def ring_of_two():
     """Rank 1 waits for what rank 0 works, each time, and rank 0 for what rank 1 does."""
     def attempt():
-        seconds = causes_by_rank(profiled([program("late_ring")], 2))
+        seconds = causes_by_rank(timed([program("late_ring")], 2))
         check_near(seconds[0], LONG_S * ROUNDS, 0.02, ALLOWED_S * ROUNDS, "due to rank 0")
         check_near(seconds[1], SHORT_S * ROUNDS, 0.02, ALLOWED_S * ROUNDS, "due to rank 1")
     repeated(attempt)
@@ -429,21 +428,21 @@ def ring_of_more():
     """3 and 4 ranks, more than cores: the rank that works longest is the cause of most waiting, and
     most of what the others wait for each other is passed on."""
     def attempt(ranks):
-        profile = profiled([program("late_ring")], ranks, name=f"out.{ranks}")
+        profile = timed([program("late_ring")], ranks, name=f"out.{ranks}")
         seconds = causes_by_rank(profile)
         check(seconds[0] >= 0.6 * sum(seconds.values()), f"{ranks} ranks: due to each {seconds}")
         between = [p for p in profile.json["partners"] if p["peer_rank"] in range(1, ranks)]
         passed_on = sum(p.get("passed_on_ns", 0) for p in between)
         check(passed_on >= 0.5 * sum(p["time_ns"] for p in between), f"not passed on: {between}")
     for ranks in (3, 4):
-        repeated(lambda ranks=ranks: attempt(ranks))
+        repeated(attempt, ranks)
 
 
 @case
 def more_ranks_than_cores():
     """4 and 8 ranks: all parts of the time add up, and waiting is known."""
     for ranks in (4, 8):
-        out = profiled([program("random_program"), "7", "60"], ranks, name=f"out.{ranks}")
+        out = timed([program("random_program"), "7", "60"], ranks, name=f"out.{ranks}")
         check(out.json["sync_ns"] > 0, "nobody waited for anybody")
         check_equal([r["clock_errors"] for r in out.ranks], [0] * ranks, "clock errors")
 

@@ -4,7 +4,7 @@ import os
 import re
 
 from harness import (DWELL, case, check, check_equal, check_near, execute, main, marked_line, profiled,
-                     program, repeated, scratch, skip_unless, source)
+                     program, repeated, scratch, skip_unless, source, timed)
 
 N = 100
 FILE = source("who_waits.c")
@@ -14,7 +14,7 @@ SLACK_S = 0.02
 
 def run(*options):
     told = scratch("told")
-    profile = profiled([program("who_waits"), told], 2, list(options))
+    profile = timed([program("who_waits"), told], 2, list(options))
     return profile, [float(open(f"{told}.{rank}").read()) for rank in (0, 1)]
 
 
@@ -108,7 +108,7 @@ def many_causes():
     heavy_s = 40 * 0.02
 
     def attempt():
-        profile = profiled([program("many_causes")], 2, name="many_causes")
+        profile = timed([program("many_causes")], 2, name="many_causes")
         waited_s = profile.at(file, "recv", "MPI_Recv").raw["sync_ns"] / 1e9
         skip_unless(waited_s > heavy_s, f"the machine is too busy: waited {waited_s:.3f} s only")
 
@@ -187,7 +187,7 @@ def check_unseen(mode, guessed):
     """After receives that are hard to see the waits are those that the program measured. `guessed`:
     of how many calls it is not certain whose message they got."""
     told = scratch("told")
-    profile = profiled([program("unseen_receives"), told, mode], 2, name=mode)
+    profile = timed([program("unseen_receives"), told, mode], 2, name=mode)
     node = profile.at(UNSEEN, "late", "MPI_Recv")
     waited_s = float(open(told).read())
     skip_unless(waited_s > 0.05, f"the machine is too busy: waited {waited_s:.3f} s only")
@@ -250,7 +250,7 @@ def receives_posted_in_a_pause():
 @case
 def sends_without_room():
     """Of 40 sends by request 31 can ask when their receiver came: of the others that is not known."""
-    profile = profiled([program("many_sends")], 2)
+    profile = timed([program("many_sends")], 2)
     node = profile.at(source("many_sends.c"), "sent", "MPI_Wait")
     check_equal((node.count, node.raw.get("unknown_waits", 0)), (40, 9), "calls, and not known")
     profile.check_conservation()

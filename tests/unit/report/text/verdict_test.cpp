@@ -148,6 +148,16 @@ TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
                            "report dwell-heat-4711 "});
     profile.intervals[0].or_after = true;
     expect_words(profile, {"rank 0 computes in or after main (between", "run --sample 100 ..."});
+    // Two different calls on one line are both named.
+    ProfileInterval& interval = profile.intervals[0];
+    uint32_t call = interval.to;
+    while (profile.nodes[call].parent != interval.booked_on) call = profile.nodes[call].parent;
+    ProfileNode barrier = profile.nodes[call];
+    barrier.kind = SiteKind::kCommunication;
+    barrier.name = "MPI_Barrier";
+    interval.from = static_cast<uint32_t>(profile.nodes.size());
+    profile.nodes.push_back(barrier);
+    expect_words(profile, {"in or after main (between MPI_Barrier and excha"});
     profile.ranks[0].flags |= kFileNoSampling;
     expect_words(profile, {". Next: dwell report dwell-heat-4711 "});
 }
