@@ -130,12 +130,11 @@ std::string code_text(const Profile& profile, uint32_t node, std::string place, 
 
 // "in relax (heat.c:78)".
 std::string doing_text(const Profile& profile, const Computation& doing, int room, bool utf8) {
-    const std::string in = "in ";
     const ProfileInterval& interval = profile.intervals[doing.interval];
     if (doing.unsampled) return calls_text(profile, interval, room, utf8);
     std::string place = cut_place(printable(doing.sampled_place, utf8), room, utf8);
     if (!doing.sampled.empty()) {
-        return in + with_place(cut_name(short_name(doing.sampled, utf8), room, utf8), place);
+        return "in " + with_place(cut_name(short_name(doing.sampled, utf8), room, utf8), place);
     }
     const bool probed = is_probed(profile.nodes[interval.booked_on]);
     if (place.empty() && !probed) place = between_text(profile, interval, room, utf8);

@@ -92,64 +92,63 @@ class Computations {
             return computation;
         }
         if (is_asleep(intervals)) return computation;  // samples only show the remaining time
-        const uint32_t around = procedure_around(profile_, is.booked_on);
-        Samples samples;                       // in or below the procedure
-        std::map<std::string, size_t> depths;  // below `around`, from 1
-        Samples of_system;
-        std::map<std::string, Samples> places;
-        Samples own_places;
-        uint64_t all = 0;
-        for (const uint32_t interval : intervals) {
-            for (const SampledLine& line : profile_.intervals[interval].lines) {
-                const std::vector<Running> running = running_below(around, line);
-                size_t depth = running.size();
-                for (const Running& procedure : running) {
-                    samples[procedure.name] += line.samples;
-                    places[procedure.name][procedure.place] += line.samples;
-                    depths[procedure.name] = std::max(depths[procedure.name], depth--);
-                }
-                const Running& innermost = running.front();
-                if (innermost.name == computation.procedure && !innermost.place.empty())
-                    own_places[innermost.place] += line.samples;
-                if (line.system) of_system[called(line)] += line.samples;
-                all += line.samples;
-            }
-        }
-        const std::string most = more_than_half(samples, depths, all);
-        if (most.empty()) {
-            computation.own_place = largest(own_places);
-            return computation;
-        }
-        if (most != computation.procedure) computation.sampled = most;
-        computation.sampled_place = largest(places[most]);
-        computation.called = more_than_half(of_system, {}, all);
+        describe_samples(procedure_around(profile_, is.booked_on), intervals, &computation);
         return computation;
     }
 
   private:
     using Samples = std::map<std::string, uint64_t>;  // by function or place
 
-    // A procedure of the program with a sample in or below it, and its executing line.
-    struct Running {
-        std::string name;
-        std::string place;
-    };
-    // Innermost first, each once; only the innermost if `around` did not call it.
-    std::vector<Running> running_below(uint32_t around, const SampledLine& line) const {
-        const SampledLine own = own_line(profile_, line);
-        std::vector<Running> running{{own.function, place_of(own)}};
-        uint32_t at = procedure_around(profile_, own_code(profile_, line.node));
-        for (uint32_t call = kNoNode; at != around; at = profile_.nodes[at].parent) {
-            if (at == kNoNode) return {running.front()};
-            const ProfileNode& node = profile_.nodes[at];
-            const bool system = (node.labels & kLabelSystem) != 0;
-            if (node.kind == SiteKind::kCall) call = at;
-            if (node.kind != SiteKind::kProcedure || system || call == kNoNode) continue;
-            const auto is_it = [&node](const Running& inner) { return inner.name == node.name; };
-            if (std::any_of(running.begin(), running.end(), is_it)) continue;
-            running.push_back({node.name, place_text(profile_.nodes[call], true)});
+    // The line of the owner with most samples; one that calls other procedures of the program only if
+    // there are few samples in the owner itself. Samples without a call path name their function.
+    void describe_samples(uint32_t owner, const std::vector<uint32_t>& intervals,
+                          Computation* computation) const {
+        Samples functions;
+        std::map<std::string, Samples> places;
+        Samples calls;
+        Samples of_system;
+        uint64_t all = 0;
+        for (const uint32_t interval : intervals) {
+            for (const SampledLine& line : profile_.intervals[interval].lines) {
+                const SampledLine user = own_line(profile_, line);
+                all += line.samples;
+                if (line.system) of_system[called(line)] += line.samples;
+                if (const std::string call = call_below(owner, line); !call.empty()) {
+                    calls[call] += line.samples;
+                    continue;
+                }
+                functions[user.function] += line.samples;
+                places[user.function][place_of(user)] += line.samples;
+            }
         }
-        return running;
+        const uint64_t in_calls = count(calls);
+        const uint64_t own = functions[computation->procedure];
+        if (in_calls > own && own < kTellingSamples) {
+            computation->sampled_place = in_calls < kTellingSamples ? "" : largest(calls);
+            computation->own_place = largest(calls);
+            return;
+        }
+        const bool few = all < kTellingSamples;
+        const std::string most = few ? "" : more_than_half(functions, all - in_calls);
+        if (most.empty()) {
+            places[computation->procedure].erase("");
+            computation->own_place = largest(places[computation->procedure]);
+            return;
+        }
+        if (most != computation->procedure) computation->sampled = most;
+        computation->sampled_place = largest(places[most]);
+        computation->called = more_than_half(of_system, all);
+    }
+
+    // The line of `owner` that called the program's procedure with the sample; empty if none is known.
+    std::string call_below(uint32_t owner, const SampledLine& line) const {
+        const uint32_t code = own_code(profile_, line.node);
+        uint32_t call = kNoNode;
+        for (uint32_t at = code; at != owner; at = profile_.nodes[at].parent) {
+            if (at == kNoNode) return "";
+            if (profile_.nodes[at].kind == SiteKind::kCall) call = at;
+        }
+        return call == kNoNode ? "" : place_text(profile_.nodes[call], true);
     }
 
     // Whether it is most of the time.
@@ -184,6 +183,12 @@ class Computations {
         return *name;
     }
 
+    static uint64_t count(const Samples& samples) {
+        uint64_t all = 0;
+        for (const auto& [name, count] : samples) all += count;
+        return all;
+    }
+
     // Empty without samples.
     static std::string largest(const Samples& samples) {
         const auto most =
@@ -192,25 +197,11 @@ class Computations {
         return most == samples.end() ? "" : most->first;
     }
 
-    // Of the procedures with more than half of the samples in or below them, the one with fewest: a
-    // procedure below has at most as many. Of equal ones the deepest. Empty with few samples, or if
-    // samples without a name are as many.
-    static std::string more_than_half(const Samples& samples,
-                                      const std::map<std::string, size_t>& depths, uint64_t all) {
-        std::string most;
-        std::pair<uint64_t, size_t> best{};
-        for (const auto& [function, count] : samples) {
-            const bool has_name = function.find("+0x") == std::string::npos;
-            if (all < kTellingSamples || 2 * count <= all || !has_name) continue;
-            const auto depth = depths.find(function);
-            const std::pair<uint64_t, size_t> found{all - count,
-                                                    depth != depths.end() ? depth->second : 0};
-            if (most.empty() || found > best) {
-                best = found;
-                most = function;
-            }
-        }
-        return most;
+    // Empty if that has no name.
+    static std::string more_than_half(const Samples& samples, uint64_t all) {
+        const std::string most = largest(samples);
+        const bool has_name = most.find("+0x") == std::string::npos;
+        return !most.empty() && has_name && 2 * samples.at(most) > all ? most : "";
     }
 
     bool calls_tell(const ProfileInterval& interval) const {

@@ -85,6 +85,9 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
         if (named && node.module < system_.size()) system_[node.module] = false;
         if (is_openmp(node.kind)) {
             if (is_omp_region(node.call)) regions_below_[node.parent].push_back(i);
+        } else if (node.kind == static_cast<uint8_t>(SiteKind::kProcedure) ||
+                   node.kind == static_cast<uint8_t>(SiteKind::kLoop)) {
+            probes_below_[node.parent].push_back(i);
         } else if (node.kind == static_cast<uint8_t>(SiteKind::kCall)) {
             calls_.try_emplace({node.parent, node.module, node.offset}, i);
         }

@@ -122,6 +122,9 @@ class CallPaths {
     std::vector<uint32_t> chain_to(uint32_t node);
     std::vector<uint32_t> enter_regions(const std::vector<uint32_t>& sampled);
     uint32_t region_of(uint32_t parent, uint32_t sampled);
+    std::vector<uint32_t> enter_loops(const std::vector<uint32_t>& sampled);
+    uint32_t loop_around(uint32_t parent, uint32_t sampled);
+    uint32_t procedure_around(uint32_t parent, uint32_t sampled);
     bool is_glue(uint32_t module) const;
     bool is_of(uint32_t module, ModuleKind kind) const;
     void add_frames(uint32_t node, std::vector<Frame>* frames);
@@ -155,6 +158,7 @@ class CallPaths {
     LineResolver* lines_;
     std::vector<uint32_t> depths_;
     std::map<uint32_t, std::vector<uint32_t>> regions_below_;  // OpenMP regions, by merged parent
+    std::map<uint32_t, std::vector<uint32_t>> probes_below_;   // procedures and loops, likewise
     std::map<std::array<uint64_t, 3>, uint32_t> calls_;        // merged parent, module, offset
     std::vector<ModuleKind> module_kinds_;
     std::vector<bool> system_;  // by module: see kLabelSystem

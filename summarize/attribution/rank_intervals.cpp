@@ -48,6 +48,11 @@ class OwnersOnRanks {
     bool is_had_by_all(uint32_t number) const { return ranks_with_[number] > others_; }
     SampledShares elsewhere(const std::set<uint32_t>& had) const;
     SampledShares with_counterparts(const Key& key, const Part& part) const;
+    // Samples may show a procedure below the measured owner.
+    uint32_t inner_of(uint32_t owner, uint32_t sampled) const {
+        const bool inner = sampled != kNoNode && is_around(profile_.nodes, owner, sampled);
+        return inner ? sampled : owner;
+    }
     uint32_t owner_beyond(const Key& key, const Part& part) const;
     uint32_t owner_of_most(const Key& key, const Part& part) const;
 
@@ -180,14 +185,15 @@ uint32_t OwnersOnRanks::owner_beyond(const Key& key, const Part& part) const {
             owner = measured_owner(profile_, possible_[number], of_rank->second, most_ns);
         }
     }
-    if (owner != kNoNode) return owner;
     const SampledShares all = with_counterparts(key, part);
+    const uint32_t sampled = part.shares.hottest_beyond(all, others_, profile_.nodes);
+    if (owner != kNoNode) return inner_of(owner, sampled);
     const uint64_t own = part.shares.count();
     if (!is_had_by_all(number) && own != 0) {
         const uint64_t each_ns = part.time_ns / own;
         if (each_ns * beyond_mean(own, all.count()) < least_ns) return kNoNode;
     }
-    return part.shares.hottest_beyond(all, others_, profile_.nodes);
+    return sampled;
 }
 
 uint32_t OwnersOnRanks::owner_of_most(const Key& key, const Part& part) const {
@@ -196,10 +202,9 @@ uint32_t OwnersOnRanks::owner_of_most(const Key& key, const Part& part) const {
     if (const auto of_rank = computed_.find(rank); of_rank != computed_.end()) {
         owner = measured_owner(profile_, possible_[number], of_rank->second, part.time_ns);
     }
-    if (owner == kNoNode && part.shares.count() >= kTellingSamples) {
-        owner = part.shares.hottest(profile_.nodes);
-    }
-    return owner;
+    if (part.shares.count() < kTellingSamples) return owner;
+    const uint32_t sampled = part.shares.hottest(profile_.nodes);
+    return owner != kNoNode ? inner_of(owner, sampled) : sampled;
 }
 
 }  // namespace

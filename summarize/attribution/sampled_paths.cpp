@@ -4,6 +4,7 @@
 
 #include "runtime/contract/omp_constructs.h"
 #include "summarize/attribution/call_paths.h"
+#include "summarize/model/source_paths.h"
 
 namespace dwell {
 
@@ -83,13 +84,78 @@ std::vector<uint32_t> CallPaths::enter_regions(const std::vector<uint32_t>& samp
     return path;
 }
 
+// The probed loop directly below `parent` whose lines contain a line of the sampled frame. Loops
+// that were not timed each time hold only a part of their samples' time, so they are not entered.
+uint32_t CallPaths::loop_around(uint32_t parent, uint32_t sampled) {
+    const auto found = probes_below_.find(parent);
+    if (found == probes_below_.end()) return 0;
+    const std::vector<SourceFrame>& frames = address_of(merged_.nodes[sampled]).frames;
+    const auto is_around = [&](uint32_t at) {
+        const MergedNode& loop = merged_.nodes[at];
+        if (kind_of(at) != SiteKind::kLoop || loop.module != merged_.nodes[sampled].module ||
+            loop.totals.untimed != 0 || loop.totals.off_entries != 0) {
+            return false;
+        }
+        const ProbeSite& site = probe_sites_.site_of(loop);
+        if (site.table == nullptr || site.line == 0) return false;
+        const auto end_line = static_cast<int>(site.table->sites[site.row].end_line);
+        return std::any_of(frames.begin(), frames.end(), [&](const SourceFrame& frame) {
+            return site.line <= frame.line && frame.line <= end_line &&
+                   base_name(frame.file) == base_name(site.file);
+        });
+    };
+    const auto loop = std::find_if(found->second.begin(), found->second.end(), is_around);
+    return loop != found->second.end() ? *loop : 0;
+}
+
+// The probed procedure directly below `parent` that contains the sampled frame.
+uint32_t CallPaths::procedure_around(uint32_t parent, uint32_t sampled) {
+    const auto found = probes_below_.find(parent);
+    if (found == probes_below_.end()) return 0;
+    const SourceFrame& frame = address_of(merged_.nodes[sampled]).frames.front();
+    const auto is_around = [&](uint32_t at) {
+        return kind_of(at) == SiteKind::kProcedure && !frame.symbol.empty() &&
+               is_same_procedure(probe_sites_.site_of(merged_.nodes[at]), frame);
+    };
+    const auto procedure = std::find_if(found->second.begin(), found->second.end(), is_around);
+    return procedure != found->second.end() ? *procedure : 0;
+}
+
+// Outermost first. The stack does not show in which probed loops a sample was taken, their lines do.
+std::vector<uint32_t> CallPaths::enter_loops(const std::vector<uint32_t>& sampled) {
+    std::vector<uint32_t> path;
+    uint32_t place = 0;  // the innermost node so far that probes made; kNoNode: it has none here
+    uint32_t call = 0;   // the node below it of the call that leads to the frame
+    for (const uint32_t at : sampled) {
+        const MergedNode& node = merged_.nodes[at];
+        if (is_measured_kind(node.kind)) {
+            path.push_back(place = call = at);
+            continue;
+        }
+        if (const uint32_t procedure = call != kNoNode ? procedure_around(call, at) : 0) {
+            path.push_back(place = procedure);
+        } else if (place != 0 && call != place) {
+            place = kNoNode;
+        }
+        while (const uint32_t loop = place != kNoNode ? loop_around(place, at) : 0) {
+            path.push_back(place = loop);
+        }
+        path.push_back(at);
+        const auto known = calls_.find({place, node.module, node.offset});
+        const uint32_t none = place == 0 ? 0 : kNoNode;  // frames above main
+        call = known != calls_.end() ? known->second : none;
+    }
+    return path;
+}
+
 // Innermost first.
 std::vector<uint32_t> CallPaths::chain_to(uint32_t node) {
     std::vector<uint32_t> chain;
     for (uint32_t at = node; at != 0 && depths_[at] != 0; at = above(at)) chain.push_back(at);
-    if (kind_of(node) != SiteKind::kSample || regions_below_.empty()) return chain;
+    if (kind_of(node) != SiteKind::kSample) return chain;
     std::reverse(chain.begin(), chain.end());
-    chain = enter_regions(chain);
+    if (!regions_below_.empty()) chain = enter_regions(chain);
+    if (!probes_below_.empty()) chain = enter_loops(chain);
     std::reverse(chain.begin(), chain.end());
     return chain;
 }

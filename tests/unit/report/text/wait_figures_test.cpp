@@ -113,38 +113,32 @@ TEST(WaitFigures, HeadlinesTellHowMuchIsKnown) {
         << wait_headline(profile, line, true);
 }
 
-// No procedure has half of the samples itself: samples in its callees count, too.
-TEST(WaitFigures, SamplesBelowAProcedureCountForIt) {
-    samples::Builder b(2, "sort");
-    const uint32_t main = b.proc("main", "sort.cpp", 25, 0);
-    const uint32_t by_cell = b.call("by_cell", "sort.cpp", 36, main, 16);
-    const uint32_t compare = b.call("compare", "sort.cpp", 17, by_cell, 18);
-    const uint32_t swap = b.call("exchange", "sort.cpp", 19, by_cell, 40);
-    const uint32_t energy = b.call("energy", "sort.cpp", 38, main, 21);
-    const uint32_t reduce = b.comm("MPI_Reduce", "sort.cpp", 39, main);
+// The owner is what made the rank late: its own line is shown, however much its callees compute. A
+// call is shown only if the owner has next to no samples itself.
+TEST(WaitFigures, TheLineIsOneOfTheOwner) {
+    samples::Builder b(2, "step");
+    const uint32_t main = b.proc("main", "step.cpp", 25, 0);
+    const uint32_t smooth = b.call("smooth", "step.cpp", 30, main, 7);
+    const uint32_t sum = b.call("sum", "step.cpp", 31, main, 17);
+    const uint32_t reduce = b.comm("MPI_Reduce", "step.cpp", 39, main);
     b.compute(main, 0, 1000 * kMs);
     b.calls(reduce, 1, samples::known_wait(10, 900 * kMs, 900 * kMs));
     Profile& p = b.profile();
     p.intervals.push_back({reduce, reduce, main, 20, 1000 * kMs, kMs, 150 * kMs, {}});
-    p.intervals[0].lines = {{"compare", "sort.cpp", 18, 40, compare, false},
-                            {"exchange", "sort.cpp", 41, 20, swap, false},
-                            {"energy", "sort.cpp", 22, 39, energy, false}};
+    p.intervals[0].lines = {{"smooth", "step.cpp", 8, 60, smooth, false},
+                            {"main", "step.cpp", 34, 20, main, false},
+                            {"main", "step.cpp", 33, 30, main, false},
+                            {"sum", "step.cpp", 18, 20, sum, false}};
     p.partners = {{reduce, 0, 0, 10, 900 * kMs, 90 * kMs, 0, 0}};
     p.causes = {{0, 0, 10, 900 * kMs, 0, 0}};
     Profile profile = b.finish();
     Computation doing = cause_lines(profile)[0].computation;
-    EXPECT_EQ(doing.sampled, "by_cell");
-    EXPECT_EQ(doing.sampled_place, "sort.cpp:17");
-    profile.intervals[0].lines[0].samples = 60;  // of 119: the innermost with more than half
-    doing = cause_lines(profile)[0].computation;
-    EXPECT_EQ(doing.sampled, "compare");
-    EXPECT_EQ(doing.sampled_place, "sort.cpp:18");
-    profile.intervals[0].lines[0].samples = 19;  // 39 each
-    doing = cause_lines(profile)[0].computation;
+    EXPECT_EQ(doing.procedure, "main");
     EXPECT_EQ(doing.sampled, "");
-    profile.intervals[0].lines.resize(1);  // as many below "by_cell" as in "compare": the inner one
+    EXPECT_EQ(doing.sampled_place, "step.cpp:33");
+    profile.intervals[0].lines[1].samples = profile.intervals[0].lines[2].samples = 2;
     doing = cause_lines(profile)[0].computation;
-    EXPECT_EQ(doing.sampled, "compare");
+    EXPECT_EQ(doing.sampled_place, "step.cpp:30");
 }
 
 // A loop is identified by procedure and line.
