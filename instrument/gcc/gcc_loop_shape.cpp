@@ -6,6 +6,15 @@
 
 namespace dwell {
 
+std::vector<location_t> calls_around(location_t location) {
+    std::vector<location_t> calls;
+    for (tree block = LOCATION_BLOCK(location); block != NULL_TREE && TREE_CODE(block) == BLOCK;
+         block = BLOCK_SUPERCONTEXT(block)) {
+        if (inlined_function_outer_scope_p(block)) calls.push_back(BLOCK_SOURCE_LOCATION(block));
+    }
+    return calls;
+}
+
 namespace {
 
 using Blocks = std::unordered_set<basic_block>;
@@ -16,16 +25,6 @@ std::string_view line_of(const std::string& file, uint32_t line) {
 }
 
 bool is_known(location_t location) { return LOCATION_LOCUS(location) > BUILTINS_LOCATION; }
-
-// The call locations of the inlined procedures that contain the statement, innermost first.
-std::vector<location_t> calls_around(location_t location) {
-    std::vector<location_t> calls;
-    for (tree block = LOCATION_BLOCK(location); block != NULL_TREE && TREE_CODE(block) == BLOCK;
-         block = BLOCK_SUPERCONTEXT(block)) {
-        if (inlined_function_outer_scope_p(block)) calls.push_back(BLOCK_SOURCE_LOCATION(block));
-    }
-    return calls;
-}
 
 // The source text of a loop, in its own procedure, which may be inlined.
 class Text {

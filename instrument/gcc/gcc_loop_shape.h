@@ -7,6 +7,9 @@
 
 namespace dwell {
 
+// The call locations of the inlined procedures that contain the statement, innermost first.
+std::vector<location_t> calls_around(location_t location);
+
 // GCC divides a loop with several back edges (continue, a condition at the end of the body) into
 // nested loops that begin at the same place. Returns the loop inside `loop` that is a part of it,
 // or null.

@@ -33,18 +33,8 @@ Place place_of(location_t location) {
     return place;
 }
 
-// The number of inlined procedures between the statement and the compiled procedure.
-int inline_depth(location_t location) {
-    int depth = 0;
-    for (tree block = LOCATION_BLOCK(location); block != NULL_TREE && TREE_CODE(block) == BLOCK;
-         block = BLOCK_SUPERCONTEXT(block)) {
-        depth += inlined_function_outer_scope_p(block) ? 1 : 0;
-    }
-    return depth;
-}
-
 // The lines of a run of statements, without those of inlined procedures as far as the compiler
-// recorded them (it does with -g).
+// recorded them (it does with -g). The line of an inlined call belongs to its caller.
 class Extent {
   public:
     void add(location_t location) {
@@ -52,7 +42,13 @@ class Extent {
         if (place.line == 0) {
             return;
         }
-        const int depth = inline_depth(location);
+        const std::vector<location_t> calls = calls_around(location);
+        const size_t depth = calls.size();
+        for (size_t i = 0; i < depth; ++i) {
+            const Place call = place_of(calls[i]);
+            uint32_t& last = last_calls_[{depth - 1 - i, call.file}];
+            last = std::max(last, call.line);
+        }
         if (first_.line == 0 || depth < depth_) {
             depth_ = depth;
             first_ = place;
@@ -74,13 +70,17 @@ class Extent {
     }
 
     const Place& first() const { return first_; }
-    uint32_t last_line() const { return last_line_; }
-    int depth() const { return depth_; }
+    uint32_t last_line() const {
+        const auto call = last_calls_.find({depth_, first_.file});
+        return call == last_calls_.end() ? last_line_ : std::max(last_line_, call->second);
+    }
+    size_t depth() const { return depth_; }
 
   private:
     Place first_;
     uint32_t last_line_ = 0;
-    int depth_ = 0;
+    size_t depth_ = 0;
+    std::map<std::pair<size_t, std::string>, uint32_t> last_calls_;  // line, by depth and file
 };
 
 bool inlined_code_is_known() { return debug_info_level >= DINFO_LEVEL_NORMAL || optimize == 0; }

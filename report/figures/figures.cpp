@@ -529,10 +529,6 @@ std::string owner_text(const Profile& profile, uint32_t node, int room, bool utf
     if (inside.empty()) return cut_name(procedure, room, utf8);
     const std::string around = procedure_of(profile, node, utf8);
     if (around.empty()) return cut_middle(inside, room, utf8);
-    if (owner.kind == SiteKind::kLoop && owner.line != 0 &&
-        display_width(around) + 2 + display_width(inside) > room) {
-        inside = fmt::format("loop :{}", owner.line);  // the file is mostly the procedure's
-    }
     const std::vector<int> rooms =
         share_room({display_width(around), display_width(inside)}, room - 2);
     return cut_name(around, rooms[0], utf8) + ", " + cut_middle(inside, rooms[1], utf8);

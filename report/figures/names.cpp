@@ -53,7 +53,7 @@ size_t end_of_arguments(std::string_view name, size_t start) {
     return std::string_view::npos;
 }
 
-// Shortens in steps: a scope with template arguments loses these last. An operator keeps the name
+// Shortens in steps: a scope with template arguments loses these first. An operator keeps the name
 // of its class, which is more informative, and a lambda that of its procedure.
 bool shorten_scope(std::string* name) {
     const size_t arguments = name->find('<');
@@ -61,12 +61,7 @@ bool shorten_scope(std::string* name) {
     if (arguments != 0 && arguments < scope) {
         const size_t end = end_of_arguments(*name, arguments);
         if (end < name->size() && name->compare(end + 1, 2, "::") == 0) {
-            const bool before_operator = name->compare(end + 3, kOperator.size(), kOperator) == 0;
-            if (before_operator) {
-                name->erase(arguments, end + 1 - arguments);
-            } else {
-                name->erase(0, arguments);
-            }
+            name->erase(arguments, end + 1 - arguments);
             return true;
         }
     }
@@ -240,8 +235,38 @@ static std::string cut_class(const std::string& name, int width, bool utf8) {
     return cut_middle(name.substr(start, member - start), room, utf8) + end;
 }
 
+// "{lambda#1}" for "{lambda(double, int)#1}".
+static std::string without_lambda_parameters(std::string name) {
+    const std::string_view start = "{lambda(";
+    for (size_t at = 0; (at = name.find(start, at)) != std::string::npos; ++at) {
+        const size_t parameters = at + start.size() - 1;
+        const size_t end = end_of_arguments(name, parameters);
+        if (end == std::string_view::npos) break;
+        name.erase(parameters, end + 1 - parameters);
+    }
+    return name;
+}
+
+// "transform<…>" for "transform<float*, float*>".
+static std::string without_arguments(const std::string& name, bool utf8) {
+    std::string out;
+    for (size_t i = 0; i < name.size(); ++i) {
+        const size_t operator_end = end_of_operator(name, i);
+        out += name.substr(i, std::max<size_t>(operator_end - i, 1));
+        if (operator_end != i) i = operator_end - 1;
+        if (out.back() != '<' || operator_end != i) continue;
+        const size_t end = end_of_arguments(name, i);
+        if (end == std::string_view::npos) return name;
+        out += std::string(glyphs(utf8).ellipsis) + ">";
+        i = end;
+    }
+    return out;
+}
+
 std::string cut_name(const std::string& text, int width, bool utf8) {
     if (display_width(text) <= width) return text;
+    if (const std::string plain = without_lambda_parameters(text); plain != text)
+        return cut_name(plain, width, utf8);
     const bool single = text.find(glyphs(utf8).chain) == std::string::npos;
     if (std::string cut = single ? cut_class(text, width, utf8) : ""; !cut.empty()) {
         for (std::string form = text;
@@ -275,6 +300,8 @@ std::string cut_name(const std::string& text, int width, bool utf8) {
         names[1] = std::string(glyphs(utf8).ellipsis);
         while (names.size() > 3 && display_width(joined()) > width) names.erase(names.begin() + 2);
     }
+    const std::string bare = without_arguments(joined(), utf8);
+    if (display_width(joined()) > width && bare != joined()) return cut_name(bare, width, utf8);
     return cut_middle(joined(), width, utf8);
 }
 

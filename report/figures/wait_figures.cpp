@@ -99,37 +99,25 @@ class Computations {
   private:
     using Samples = std::map<std::string, uint64_t>;  // by function or place
 
-    // The line of the owner with most samples; one that calls other procedures of the program only if
-    // there are few samples in the owner itself. Samples without a call path name their function.
+    // The line of the owner with most samples. Those of procedures that it calls say nothing of it:
+    // others may have computed as much there. Samples without a call path name their function.
     void describe_samples(uint32_t owner, const std::vector<uint32_t>& intervals,
                           Computation* computation) const {
         Samples functions;
         std::map<std::string, Samples> places;
-        Samples calls;
         Samples of_system;
         uint64_t all = 0;
         for (const uint32_t interval : intervals) {
             for (const SampledLine& line : profile_.intervals[interval].lines) {
+                if (is_called(owner, line)) continue;
                 const SampledLine user = own_line(profile_, line);
                 all += line.samples;
-                if (line.system) of_system[called(line)] += line.samples;
-                if (const std::string call = call_below(owner, line); !call.empty()) {
-                    calls[call] += line.samples;
-                    continue;
-                }
                 functions[user.function] += line.samples;
                 places[user.function][place_of(user)] += line.samples;
+                if (line.system) of_system[called(line)] += line.samples;
             }
         }
-        const uint64_t in_calls = count(calls);
-        const uint64_t own = functions[computation->procedure];
-        if (in_calls > own && own < kTellingSamples) {
-            computation->sampled_place = in_calls < kTellingSamples ? "" : largest(calls);
-            computation->own_place = largest(calls);
-            return;
-        }
-        const bool few = all < kTellingSamples;
-        const std::string most = few ? "" : more_than_half(functions, all - in_calls);
+        const std::string most = all < kTellingSamples ? "" : more_than_half(functions, all);
         if (most.empty()) {
             places[computation->procedure].erase("");
             computation->own_place = largest(places[computation->procedure]);
@@ -140,15 +128,10 @@ class Computations {
         computation->called = more_than_half(of_system, all);
     }
 
-    // The line of `owner` that called the program's procedure with the sample; empty if none is known.
-    std::string call_below(uint32_t owner, const SampledLine& line) const {
-        const uint32_t code = own_code(profile_, line.node);
-        uint32_t call = kNoNode;
-        for (uint32_t at = code; at != owner; at = profile_.nodes[at].parent) {
-            if (at == kNoNode) return "";
-            if (profile_.nodes[at].kind == SiteKind::kCall) call = at;
-        }
-        return call == kNoNode ? "" : place_text(profile_.nodes[call], true);
+    // Whether another procedure of the program, called by `owner`, has the sample.
+    bool is_called(uint32_t owner, const SampledLine& line) const {
+        const uint32_t inner = procedure_around(profile_, own_code(profile_, line.node));
+        return inner != owner && is_around(profile_.nodes, owner, inner);
     }
 
     // Whether it is most of the time.
@@ -181,12 +164,6 @@ class Computations {
             }
         }
         return *name;
-    }
-
-    static uint64_t count(const Samples& samples) {
-        uint64_t all = 0;
-        for (const auto& [name, count] : samples) all += count;
-        return all;
     }
 
     // Empty without samples.

@@ -315,8 +315,9 @@ uint32_t CallPaths::number_static_statement(const Frame& frame, const Frame* nex
 uint32_t CallPaths::number_region(const Frame& frame) {
     const ProbeSite& site = *frame.site;
     const SiteKind kind = kind_of(frame.node);
-    return number_region({kind, site.name, site.file, site.line, site.module, site.labels, 0},
-                         site.column);
+    const uint32_t system = is_system_header(site.file) ? uint32_t{kLabelSystem} : 0;
+    return number_region(
+        {kind, site.name, site.file, site.line, site.module, site.labels | system, 0}, site.column);
 }
 
 uint32_t CallPaths::number_region(Region region, uint32_t column) {

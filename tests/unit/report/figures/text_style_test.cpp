@@ -43,7 +43,8 @@ TEST(TextStyle, CutsAndNames) {
     EXPECT_EQ(cut_name("ns::Viscoplastic::stress", 18, true), "Visc…astic::stress");
     EXPECT_EQ(cut_name("Viscoplastic::stress", 11, true), "stress");
     EXPECT_EQ(cut_name("ns::Grid<a::b>::step", 9, true), "step");
-    EXPECT_EQ(cut_name("ns::Grid<float>::step", 13, true), "<float>::step");
+    EXPECT_EQ(cut_name("ns::Grid<float>::step", 13, true), "Grid::step");
+    EXPECT_EQ(cut_name("ns::step<float, a::Grid<int>>", 12, true), "step<…>");
     EXPECT_EQ(cut_name("main › a::run › b::go › step", 18, true), "main › … › step");
     EXPECT_EQ(cut_name("abcdefghij", 5, true), "ab…ij");
     EXPECT_EQ(cut_name("main › step", 8, true), "… › step");
@@ -85,6 +86,9 @@ TEST(TextStyle, OperatorsAndLambdas) {
         EXPECT_EQ(cut_name(shown, 15, true), "solve::{lambda}");
         EXPECT_EQ(cut_name(shown, 14, true), "s…ve::{lambda}");
     }
+    EXPECT_EQ(cut_name("heat::add<double>::{lambda(double&, int)#1}", 21, true), "add::{lambda#1}");
+    EXPECT_EQ(cut_name("each_cell<{lambda(double&, int)#1}>", 21, true), "each_cell<{lambda#1}>");
+    EXPECT_EQ(cut_name("each_cell<{lambda(double&, int)#1}>", 12, true), "each_cell<…>");
     // Arguments that were cut keep their brackets in pairs, so that the name can be cut again.
     const std::string kernel = short_name(
         "a::Kernel<double, std::function<bool (double, double)>, "

@@ -113,8 +113,7 @@ TEST(WaitFigures, HeadlinesTellHowMuchIsKnown) {
         << wait_headline(profile, line, true);
 }
 
-// The owner is what made the rank late: its own line is shown, however much its callees compute. A
-// call is shown only if the owner has next to no samples itself.
+// The owner is what made the rank late: its own line is shown, however much its callees compute.
 TEST(WaitFigures, TheLineIsOneOfTheOwner) {
     samples::Builder b(2, "step");
     const uint32_t main = b.proc("main", "step.cpp", 25, 0);
@@ -136,9 +135,11 @@ TEST(WaitFigures, TheLineIsOneOfTheOwner) {
     EXPECT_EQ(doing.procedure, "main");
     EXPECT_EQ(doing.sampled, "");
     EXPECT_EQ(doing.sampled_place, "step.cpp:33");
-    profile.intervals[0].lines[1].samples = profile.intervals[0].lines[2].samples = 2;
+    profile.intervals[0].lines[1].samples = 3;
+    profile.intervals[0].lines[2].samples = 2;
     doing = cause_lines(profile)[0].computation;
-    EXPECT_EQ(doing.sampled_place, "step.cpp:30");
+    EXPECT_EQ(doing.sampled_place, "");
+    EXPECT_EQ(doing.own_place, "step.cpp:34");
 }
 
 // A loop is identified by procedure and line.
