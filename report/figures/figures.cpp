@@ -148,11 +148,29 @@ std::vector<CommLine> io_lines(const Profile& profile) {
     return lines_of_kind(profile, SiteKind::kIo);
 }
 
+// By node: the probed node whose own time its computation is part of. Procedures without probes
+// count for the one that called them.
+static std::vector<uint32_t> probed_around(const Profile& profile) {
+    std::vector<uint32_t> around(profile.nodes.size(), kNoNode);
+    for (uint32_t i = 1; i < profile.nodes.size(); ++i) {  // children follow their parents
+        const ProfileNode& node = profile.nodes[i];
+        if (is_openmp(node)) continue;
+        const bool own = is_probed(node) && node.kind != SiteKind::kMarker;
+        around[i] = own ? i : around[node.parent];
+    }
+    return around;
+}
+
 // The rank with most own time in each line.
-static void find_worst_ranks(const Profile& profile, std::vector<SiteLine>* lines) {
-    std::vector<size_t> line_of(profile.nodes.size(), SIZE_MAX);
+static void find_worst_ranks(const Profile& profile, const std::vector<uint32_t>& around,
+                             std::vector<SiteLine>* lines) {
+    std::vector<size_t> line_with(profile.nodes.size(), SIZE_MAX);
     for (size_t i = 0; i < lines->size(); ++i) {
-        for (const uint32_t node : (*lines)[i].nodes) line_of[node] = i;
+        for (const uint32_t node : (*lines)[i].nodes) line_with[node] = i;
+    }
+    std::vector<size_t> line_of(profile.nodes.size(), SIZE_MAX);
+    for (size_t i = 0; i < line_of.size(); ++i) {
+        if (around[i] != kNoNode) line_of[i] = line_with[around[i]];
     }
     std::map<std::pair<size_t, uint32_t>, double> own_ns;
     for (const ProfileRow& row : profile.rows) {
@@ -167,6 +185,9 @@ static void find_worst_ranks(const Profile& profile, std::vector<SiteLine>* line
 
 std::vector<SiteLine> site_lines(const Profile& profile) {
     std::map<std::pair<LineKey, SiteKind>, SiteLine> by_key;
+    const auto key_of = [](const ProfileNode& node) {
+        return std::pair(LineKey{node.name, node.file, node.line, node.module}, node.kind);
+    };
     std::vector<const SiteLine*> line_of(profile.nodes.size(), nullptr);
     // Nested loops on one line: the outer loop's time includes the inner one's.
     const auto lies_in_another = [&](uint32_t index) {
@@ -179,7 +200,7 @@ std::vector<SiteLine> site_lines(const Profile& profile) {
     for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
         const ProfileNode& node = profile.nodes[i];
         if (!is_probed(node) || is_openmp(node) || node.kind == SiteKind::kMarker) continue;
-        SiteLine& line = by_key[{{node.name, node.file, node.line, node.module}, node.kind}];
+        SiteLine& line = by_key[key_of(node)];
         if (line.nodes.empty()) line.totals.min_ns = UINT64_MAX;
         const bool most =
             line.nodes.empty() || node.computation_ns > profile.nodes[line.node].computation_ns;
@@ -189,12 +210,16 @@ std::vector<SiteLine> site_lines(const Profile& profile) {
         Totals totals = node.totals;
         if (lies_in_another(i)) totals.time_ns = totals.entered_ns = 0;
         add_totals(&line.totals, totals);
-        line.own_ns += node.computation_ns;
         line.labels |= node.labels;
+    }
+    const std::vector<uint32_t> around = probed_around(profile);
+    for (uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        if (around[i] == kNoNode) continue;
+        by_key[key_of(profile.nodes[around[i]])].own_ns += profile.nodes[i].computation_ns;
     }
     std::vector<SiteLine> lines;
     for (auto& [key, line] : by_key) lines.push_back(std::move(line));
-    find_worst_ranks(profile, &lines);
+    find_worst_ranks(profile, around, &lines);
     std::stable_sort(lines.begin(), lines.end(), [](const SiteLine& a, const SiteLine& b) {
         return weight_ns(a) > weight_ns(b);
     });
@@ -529,6 +554,12 @@ std::string owner_text(const Profile& profile, uint32_t node, int room, bool utf
     if (inside.empty()) return cut_name(procedure, room, utf8);
     const std::string around = procedure_of(profile, node, utf8);
     if (around.empty()) return cut_middle(inside, room, utf8);
+    constexpr int kLeastName = 16;
+    const bool is_in_file = profile.nodes[procedure_around(profile, node)].file == owner.file;
+    if (owner.kind == SiteKind::kLoop && owner.line != 0 && is_in_file &&
+        std::min(display_width(around), kLeastName) + 2 + display_width(inside) > room) {
+        inside = fmt::format("loop :{}", owner.line);
+    }
     const std::vector<int> rooms =
         share_room({display_width(around), display_width(inside)}, room - 2);
     return cut_name(around, rooms[0], utf8) + ", " + cut_middle(inside, rooms[1], utf8);

@@ -97,10 +97,14 @@ def check_example(compiler, file, behind=None, more=()):
     for level in ("-O0", "-O2", "-O3"):
         program = paper_example(compiler, file, level, behind, more)
         check_static_tables(program, file)
-        tree = run_observed(program)
-        check_tree(tree, file)
-        if level == "-O2":
-            check_answers(tree, file)
+        repeated(check_run, program, file, level == "-O2")
+
+
+def check_run(program, file, answers):
+    tree = run_observed(program)
+    check_tree(tree, file)
+    if answers:
+        check_answers(tree, file)
 
 
 UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
@@ -159,7 +163,10 @@ def check_answers(tree, file):
     check(2 * computation + lost["queued_ns"] >= 0.995 * (0.110 + 0.190),
           "p1 to p4 compute for 110 and 190 ms")
     spent = tree.all("MPI_Sendrecv") + tree.all("MPI_Barrier")  # without MPI's start and end
-    waiting = spent + tree.all("MPI_Finalize")
+    # Ranks that do not end together wait in MPI_Finalize: else that is set-up.
+    end = tree.all("MPI_Finalize")
+    apart = sum(place.blocked_s for place in end) > 0.005 * sum(place.count for place in end)
+    waiting = spent + (end if apart else [])
     check_near(2 * blocked, sum(place.blocked_s for place in waiting), 0.01, 2e-3, "synchronisation")
     check(2 * blocked >= 0.080 - 2 * tree.late_s, f"rank 0 waits for 80 ms, shown {blocked}")
     sent = sum(place.time_s - place.blocked_s for place in spent)
@@ -194,10 +201,9 @@ def check_answers(tree, file):
     near(answer.time_s, 80, "time of p4")
     row(answer, "reached from", "p4", "L10", 8, 4)
     row(answer, "reached from", "p4", "L14", 72, 36)
-    own = {name: sum(place.own_s for place in tree.all(name)) for name in ("p1", "p2", "p3", "p4")}
     costliest = re.search(r"Costliest procedures and loops.*?\n.*?\n 1 \S+ (\S+)", tree.report(),
                           re.S)
-    check_equal(plain_name(costliest.group(1)), max(own, key=own.get), "costliest procedure")
+    check_equal(plain_name(costliest.group(1)), "p4", "costliest procedure")
 
 
 @case
