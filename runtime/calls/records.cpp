@@ -176,6 +176,7 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->after_untimed = false;
     call->inner_overhead = 0;
     call->pre_overhead = 0;
+    call->lost_ticks = 0;
     call->ahead = nullptr;
     call->node = node;
     call->part = cell_at<CommPart>(index + kPartCells);

@@ -32,6 +32,7 @@ struct Call {
     uint64_t ticks;           // virtual duration, after stop()
     uint64_t inner_overhead;  // between the time stamps, beside inner_cost_ticks
     uint64_t pre_overhead;    // part of inner_overhead before MPI's own work
+    uint64_t lost_ticks;      // without a processor before MPI's own work: no overhead
     const void* ahead;        // prefetched for the time after MPI returns, or null
     Poll* poll;               // the untimed poll, else null (polls.h)
     void* next_definition;    // where to pass a call that is not entered, or null
@@ -68,7 +69,7 @@ inline void start(Call* call) {
 
 // Everything since the call's start was overhead: MPI's work begins at the real time `now`.
 inline void begin_work(Call* call, uint64_t now) {
-    call->pre_overhead = now - call->start_ticks;
+    call->pre_overhead = now - call->start_ticks - call->lost_ticks;
     call->inner_overhead = call->pre_overhead;
 }
 

@@ -136,11 +136,9 @@ void note_computation(Call* call) {
     const uint64_t lost_ticks = thread->processor.lost_ticks;
     note_new_work(thread, interval, ticks, call->start_ticks, call->start_virtual);
     thread->slow_overhead = slow_overhead;  // begin_work() accounts for it
-    // A thread that lost its processor meanwhile makes its call that much later.
-    const uint64_t late = thread->processor.lost_ticks - lost_ticks;
-    call->start_ticks += late;
-    call->start_virtual += late;
-    thread->delay.stamped_at += late;
+    // Where ranks share processors, the reading is where a thread often loses its own. It would have
+    // lost it in the call, waiting.
+    call->lost_ticks = thread->processor.lost_ticks - lost_ticks;
 }
 
 }  // namespace
