@@ -1,4 +1,4 @@
-"""Programs with one planted fault (planted*.c, planted_python.py): the verdict names rank, procedure
+"""Programs with one planted fault (planted*.c, planted_surplus.cpp, planted_python.py): the verdict names rank, procedure
 and line, and the sum over its causes is what the program's own clock shows."""
 
 import os
@@ -134,6 +134,46 @@ def all_shapes(file, compiler, ranks, how, options, exactly, levels=LEVELS):
                 check_named(profile, shape, slow, how, exactly, level)
                 check_size(profile, shape, times, slow)
             repeated(once)
+
+
+# By place of the surplus: its procedure as the verdict may name it.
+SURPLUS = {"caller": r"step", "inlined": r"correct", "standard": r"tone_map(::\{lambda.*\})?",
+           "template": r"add_source(<double>|<…>)?(::\{lambda.*\})?"}
+
+
+def surplus(compiler, level="-O2"):
+    file = "planted_surplus.cpp"
+    skip_unless(perf_works(), "no samples here")
+    binary = built(compiler, level, file)
+    for shape, procedure in SURPLUS.items():
+        line = marked_line(source(file), shape)
+
+        def once(shape=shape, procedure=procedure, line=line):
+            profile, times = observe([binary, shape], 2, [], scratch("out"))
+            report = verdict(profile)[1]
+            found = re.search(r"Main cause of waiting: rank 1 computes in (.*?)(, called at .*?)?, and others",
+                              report)
+            check(found, f"{shape}: rank 1 is not the main cause: {report}")
+            # tone_map's loop is one of the standard library: only its procedure is known.
+            lines = r"\d+" if shape == "standard" else str(line)
+            check(re.fullmatch(rf"(planted::)?{procedure} \({re.escape(file)}:{lines}\)", found[1]),
+                  f"{shape}: in {found[1]}, not in {procedure}, line {line}")
+            check_size(profile, shape, times, 1)
+        repeated(once)
+
+
+@case
+def surplus_plain():
+    """What one rank computes beyond the others is named, not what all compute."""
+    skip_unless(shutil.which("mpicxx"), "no mpicxx")
+    surplus("mpicxx")
+
+
+@case
+def surplus_probed():
+    """The same with probes, whose loops hold the inlined code."""
+    wrapper()
+    surplus(os.path.join(WRAPPERS, "dwell-mpicxx"))
 
 
 def wrapper():
