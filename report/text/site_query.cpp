@@ -317,7 +317,7 @@ class SiteReport {
         if (const std::string more = probe_text(all, rank_count(profile_), utf8_); !more.empty())
             facts.push_back(more);
         if (!is_statement(node)) facts.push_back("own computation " + time(sum.own_ns));
-        if ((sum.labels & kLabelInlined) != 0) {
+        if ((sum.labels & kLabelInlined) != 0 && sum.own_ns == 0) {
             const Sampled sampled = sampled_in(Wanted(node.name));
             if (sampled.samples != 0) {
                 facts.push_back(fmt::format(

@@ -97,7 +97,7 @@ uint32_t CallPaths::loop_around(uint32_t parent, uint32_t sampled) {
             return false;
         }
         const ProbeSite& site = probe_sites_.site_of(loop);
-        if (site.table == nullptr || site.line == 0) return false;
+        if (site.table == nullptr || site.row == kNoSite || site.line == 0) return false;
         const auto end_line = static_cast<int>(site.table->sites[site.row].end_line);
         return std::any_of(frames.begin(), frames.end(), [&](const SourceFrame& frame) {
             return site.line <= frame.line && frame.line <= end_line &&
