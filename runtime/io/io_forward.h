@@ -58,6 +58,13 @@ DWELL_BODY Function next_io(Next number) {
 
 #define NEXT(name) next_io<decltype(&name)>(kNext_##name)
 
+// Defines an exported function whose calls `record` makes and records: record(frame, ..., call).
+#define DWELL_RECORDED(Result, name, parameters, arguments, record, ...)           \
+    DWELL_EXPORT Result name parameters {                                          \
+        const auto next = NEXT(name);                                              \
+        return record(DWELL_FRAME(), __VA_ARGS__, [=] { return next arguments; }); \
+    }
+
 enum class Moves { kReads, kWrites, kNothing };
 
 // The descriptor that the C library stores in a stream; kDescriptorLimit for a stream in memory.
@@ -65,17 +72,20 @@ DWELL_BODY int descriptor_of(const FILE* stream) {
     return stream != nullptr && stream->_fileno >= 0 ? stream->_fileno : kDescriptorLimit;
 }
 
+DWELL_BODY void end_moving(IoStatement* statement, Moves moves, uint64_t bytes, bool failed) {
+    end_io(statement, moves == Moves::kReads ? bytes : 0, moves == Moves::kWrites ? bytes : 0,
+           failed);
+}
+
 // A call on a descriptor that returns the number of bytes moved, or -1.
-template <Moves kMoves, typename Function, typename... Arguments>
-DWELL_BODY auto on_file(IoCall call, const Frame* frame, Function next, int file,
-                        Arguments... arguments) {
+template <typename Call>
+DWELL_BODY auto on_file(const Frame* frame, IoCall call, Moves moves, int file, Call make) {
     IoStatement statement;
     if (!begin_io(&statement, call, frame, file)) [[likely]]
-        return next(file, arguments...);
-    const auto result = next(file, arguments...);
-    const uint64_t bytes = kMoves != Moves::kNothing && result > 0 ? uint64_t(result) : 0;
-    end_io(&statement, kMoves == Moves::kReads ? bytes : 0, kMoves == Moves::kWrites ? bytes : 0,
-           result < 0);
+        return make();
+    const auto result = make();
+    const bool moved = moves != Moves::kNothing && result > 0;
+    end_moving(&statement, moves, moved ? uint64_t(result) : 0, result < 0);
     return result;
 }
 

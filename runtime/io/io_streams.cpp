@@ -12,7 +12,7 @@ namespace {
 
 // A call that opens a stream.
 template <typename Call>
-DWELL_BODY FILE* opened_stream(IoCall call, const Frame* frame, const char* path, Call make) {
+DWELL_BODY FILE* opened(const Frame* frame, IoCall call, const char* path, Call make) {
     IoStatement statement;
     const bool recorded = begin_io(&statement, call, frame, kNoDescriptor);
     FILE* stream = make();
@@ -25,74 +25,64 @@ DWELL_BODY FILE* opened_stream(IoCall call, const Frame* frame, const char* path
     return stream;
 }
 
-// A call on a stream; `bytes` and `failed` compute the result to record.
-template <Moves kMoves, typename Call, typename Bytes, typename Failed>
-DWELL_BODY auto on_stream(IoCall call, const Frame* frame, FILE* stream, Call make, Bytes bytes,
-                          Failed failed) {
+// A call on a stream; `bytes` and `failed` compute what to record from its result.
+template <typename Call, typename Bytes, typename Failed>
+DWELL_BODY auto on_stream(const Frame* frame, IoCall call, Moves moves, FILE* stream, Call make,
+                          Bytes bytes, Failed failed) {
     IoStatement statement;
     if (!begin_io(&statement, call, frame, descriptor_of(stream))) [[likely]]
         return make();
     const auto result = make();
-    const uint64_t moved = kMoves == Moves::kNothing ? 0 : bytes(result);
-    end_io(&statement, kMoves == Moves::kReads ? moved : 0, kMoves == Moves::kWrites ? moved : 0,
-           failed(result));
+    end_moving(&statement, moves, bytes(result), failed(result));
     return result;
 }
 
 template <typename Call>
-DWELL_BODY size_t read_items(const Frame* frame, FILE* stream, size_t size, size_t items,
-                             Call make) {
-    return on_stream<Moves::kReads>(
-        IoCall::kFread, frame, stream, make,
-        [size](size_t result) { return uint64_t(result) * size; },
-        [items, stream](size_t result) { return result < items && ferror_unlocked(stream) != 0; });
-}
-
-template <typename Call>
-DWELL_BODY size_t write_items(const Frame* frame, FILE* stream, size_t size, size_t items,
-                              Call make) {
-    return on_stream<Moves::kWrites>(
-        IoCall::kFwrite, frame, stream, make,
-        [size](size_t result) { return uint64_t(result) * size; },
-        [items, stream](size_t result) { return result < items && ferror_unlocked(stream) != 0; });
+DWELL_BODY size_t on_items(const Frame* frame, IoCall call, Moves moves, FILE* stream, size_t size,
+                           size_t items, Call make) {
+    return on_stream(
+        frame, call, moves, stream, make, [=](size_t result) { return uint64_t(result) * size; },
+        [=](size_t result) { return result < items && ferror_unlocked(stream) != 0; });
 }
 
 template <typename Call>
 DWELL_BODY char* read_line(const Frame* frame, FILE* stream, Call make) {
-    return on_stream<Moves::kReads>(
-        IoCall::kFgets, frame, stream, make,
+    return on_stream(
+        frame, IoCall::kFgets, Moves::kReads, stream, make,
         [](const char* line) { return line != nullptr ? uint64_t(strlen(line)) : 0; },
-        [stream](const char* line) { return line == nullptr && ferror_unlocked(stream) != 0; });
+        [=](const char* line) { return line == nullptr && ferror_unlocked(stream) != 0; });
 }
 
 template <typename Call>
-DWELL_BODY int write_text(const Frame* frame, FILE* stream, const char* text, Call make) {
-    return on_stream<Moves::kWrites>(
-        IoCall::kFputs, frame, stream, make,
-        [text](int result) { return result >= 0 ? uint64_t(strlen(text)) : 0; },
+DWELL_BODY ssize_t read_to(const Frame* frame, IoCall call, FILE* stream, Call make) {
+    return on_stream(
+        frame, call, Moves::kReads, stream, make,
+        [](ssize_t result) { return result > 0 ? uint64_t(result) : 0; },
+        [=](ssize_t result) { return result < 0 && ferror_unlocked(stream) != 0; });
+}
+
+// puts() writes a byte `more` than the text.
+template <typename Call>
+DWELL_BODY int write_text(const Frame* frame, IoCall call, FILE* stream, const char* text,
+                          uint64_t more, Call make) {
+    return on_stream(
+        frame, call, Moves::kWrites, stream, make,
+        [=](int result) { return result >= 0 ? uint64_t(strlen(text)) + more : 0; },
         [](int result) { return result < 0; });
 }
 
 template <typename Call>
-DWELL_BODY ssize_t read_to(IoCall call, const Frame* frame, FILE* stream, Call make) {
-    return on_stream<Moves::kReads>(
-        call, frame, stream, make,
-        [](ssize_t result) { return result > 0 ? uint64_t(result) : uint64_t(0); },
-        [stream](ssize_t result) { return result < 0 && ferror_unlocked(stream) != 0; });
-}
-
-template <typename Call>
-DWELL_BODY int print(IoCall call, const Frame* frame, FILE* stream, Call make) {
-    return on_stream<Moves::kWrites>(
-        call, frame, stream, make,
-        [](int result) { return result > 0 ? uint64_t(result) : uint64_t(0); },
+DWELL_BODY int print(const Frame* frame, IoCall call, FILE* stream, Call make) {
+    return on_stream(
+        frame, call, Moves::kWrites, stream, make,
+        [](int result) { return result > 0 ? uint64_t(result) : 0; },
         [](int result) { return result < 0; });
 }
 
 template <typename Call>
-DWELL_BODY int move_stream(IoCall call, const Frame* frame, FILE* stream, Call make) {
-    return on_stream<Moves::kNothing>(
-        call, frame, stream, make, [](int) { return uint64_t(0); },
+DWELL_BODY int move_stream(const Frame* frame, IoCall call, FILE* stream, Call make) {
+    return on_stream(
+        frame, call, Moves::kNothing, stream, make, [](int) { return uint64_t(0); },
         [](int result) { return result != 0; });
 }
 
@@ -122,14 +112,11 @@ DWELL_EXPORT int pclose(FILE* stream) {
     forget_descriptor(descriptor_of(stream));
     return next(stream);
 }
-DWELL_EXPORT FILE* fopen(const char* path, const char* mode) {
-    const auto next = NEXT(fopen);
-    return opened_stream(IoCall::kFopen, DWELL_FRAME(), path, [=] { return next(path, mode); });
-}
-DWELL_EXPORT FILE* fopen64(const char* path, const char* mode) {
-    const auto next = NEXT(fopen64);
-    return opened_stream(IoCall::kFopen, DWELL_FRAME(), path, [=] { return next(path, mode); });
-}
+#define OPENS(name)                                                                         \
+    DWELL_RECORDED(FILE*, name, (const char* path, const char* mode), (path, mode), opened, \
+                   IoCall::kFopen, path)
+OPENS(fopen)
+OPENS(fopen64)
 // The descriptor keeps its file.
 DWELL_EXPORT FILE* fdopen(int file, const char* mode) noexcept {
     const auto next = NEXT(fdopen);
@@ -144,204 +131,95 @@ DWELL_EXPORT FILE* fdopen(int file, const char* mode) noexcept {
     DWELL_EXPORT FILE* name(const char* path, const char* mode, FILE* stream) { \
         const auto next = NEXT(name);                                           \
         if (stream != nullptr) forget_descriptor(stream->_fileno);              \
-        return opened_stream(IoCall::kFreopen, DWELL_FRAME(), path,             \
-                             [=] { return next(path, mode, stream); });         \
+        return opened(DWELL_FRAME(), IoCall::kFreopen, path,                    \
+                      [=] { return next(path, mode, stream); });                \
     }
 REOPENS(freopen)
 REOPENS(freopen64)
 DWELL_EXPORT int fclose(FILE* stream) {
     const auto next = NEXT(fclose);
     const int file = descriptor_of(stream);
-    return move_stream(IoCall::kFclose, DWELL_FRAME(), stream, [=] {
+    return move_stream(DWELL_FRAME(), IoCall::kFclose, stream, [=] {
         forget_descriptor(file);
         return next(stream);
     });
 }
 
-DWELL_EXPORT size_t fread(void* buffer, size_t size, size_t items, FILE* stream) {
-    const auto next = NEXT(fread);
-    return read_items(DWELL_FRAME(), stream, size, items,
-                      [=] { return next(buffer, size, items, stream); });
-}
-DWELL_EXPORT size_t fread_unlocked(void* buffer, size_t size, size_t items, FILE* stream) {
-    const auto next = NEXT(fread_unlocked);
-    return read_items(DWELL_FRAME(), stream, size, items,
-                      [=] { return next(buffer, size, items, stream); });
-}
-DWELL_EXPORT size_t __fread_chk(void* buffer, size_t room, size_t size, size_t items,
-                                FILE* stream) {
-    const auto next = NEXT(__fread_chk);
-    return read_items(DWELL_FRAME(), stream, size, items,
-                      [=] { return next(buffer, room, size, items, stream); });
-}
-DWELL_EXPORT size_t __fread_unlocked_chk(void* buffer, size_t room, size_t size, size_t items,
-                                         FILE* stream) {
-    const auto next = NEXT(__fread_unlocked_chk);
-    return read_items(DWELL_FRAME(), stream, size, items,
-                      [=] { return next(buffer, room, size, items, stream); });
-}
-DWELL_EXPORT char* fgets(char* buffer, int size, FILE* stream) {
-    const auto next = NEXT(fgets);
-    return read_line(DWELL_FRAME(), stream, [=] { return next(buffer, size, stream); });
-}
-DWELL_EXPORT char* fgets_unlocked(char* buffer, int size, FILE* stream) {
-    const auto next = NEXT(fgets_unlocked);
-    return read_line(DWELL_FRAME(), stream, [=] { return next(buffer, size, stream); });
-}
-DWELL_EXPORT char* __fgets_chk(char* buffer, size_t room, int size, FILE* stream) {
-    const auto next = NEXT(__fgets_chk);
-    return read_line(DWELL_FRAME(), stream, [=] { return next(buffer, room, size, stream); });
-}
-DWELL_EXPORT char* __fgets_unlocked_chk(char* buffer, size_t room, int size, FILE* stream) {
-    const auto next = NEXT(__fgets_unlocked_chk);
-    return read_line(DWELL_FRAME(), stream, [=] { return next(buffer, room, size, stream); });
-}
-DWELL_EXPORT ssize_t getline(char** line, size_t* room, FILE* stream) {
-    const auto next = NEXT(getline);
-    return read_to(IoCall::kGetline, DWELL_FRAME(), stream,
-                   [=] { return next(line, room, stream); });
-}
-DWELL_EXPORT ssize_t getdelim(char** line, size_t* room, int end, FILE* stream) {
-    const auto next = NEXT(getdelim);
-    return read_to(IoCall::kGetdelim, DWELL_FRAME(), stream,
-                   [=] { return next(line, room, end, stream); });
-}
+#define READS_ITEMS(name, parameters, arguments)                                                 \
+    DWELL_RECORDED(size_t, name, parameters, arguments, on_items, IoCall::kFread, Moves::kReads, \
+                   stream, size, items)
+READS_ITEMS(fread, (void* buffer, size_t size, size_t items, FILE* stream),
+            (buffer, size, items, stream))
+READS_ITEMS(fread_unlocked, (void* buffer, size_t size, size_t items, FILE* stream),
+            (buffer, size, items, stream))
+READS_ITEMS(__fread_chk, (void* buffer, size_t room, size_t size, size_t items, FILE* stream),
+            (buffer, room, size, items, stream))
+READS_ITEMS(__fread_unlocked_chk,
+            (void* buffer, size_t room, size_t size, size_t items, FILE* stream),
+            (buffer, room, size, items, stream))
+#define READS_LINE(name, parameters, arguments) \
+    DWELL_RECORDED(char*, name, parameters, arguments, read_line, stream)
+READS_LINE(fgets, (char* buffer, int size, FILE* stream), (buffer, size, stream))
+READS_LINE(fgets_unlocked, (char* buffer, int size, FILE* stream), (buffer, size, stream))
+READS_LINE(__fgets_chk, (char* buffer, size_t room, int size, FILE* stream),
+           (buffer, room, size, stream))
+READS_LINE(__fgets_unlocked_chk, (char* buffer, size_t room, int size, FILE* stream),
+           (buffer, room, size, stream))
+DWELL_RECORDED(ssize_t, getline, (char** line, size_t* room, FILE* stream), (line, room, stream),
+               read_to, IoCall::kGetline, stream)
+DWELL_RECORDED(ssize_t, getdelim, (char** line, size_t* room, int end, FILE* stream),
+               (line, room, end, stream), read_to, IoCall::kGetdelim, stream)
 // Generated by the compiler for getline().
-DWELL_EXPORT ssize_t __getdelim(char** line, size_t* room, int end, FILE* stream) {
-    const auto next = NEXT(__getdelim);
-    return read_to(end == '\n' ? IoCall::kGetline : IoCall::kGetdelim, DWELL_FRAME(), stream,
-                   [=] { return next(line, room, end, stream); });
-}
-DWELL_EXPORT size_t fwrite(const void* buffer, size_t size, size_t items, FILE* stream) {
-    const auto next = NEXT(fwrite);
-    return write_items(DWELL_FRAME(), stream, size, items,
-                       [=] { return next(buffer, size, items, stream); });
-}
-DWELL_EXPORT size_t fwrite_unlocked(const void* buffer, size_t size, size_t items, FILE* stream) {
-    const auto next = NEXT(fwrite_unlocked);
-    return write_items(DWELL_FRAME(), stream, size, items,
-                       [=] { return next(buffer, size, items, stream); });
-}
-DWELL_EXPORT int fputs(const char* text, FILE* stream) {
-    const auto next = NEXT(fputs);
-    return write_text(DWELL_FRAME(), stream, text, [=] { return next(text, stream); });
-}
-DWELL_EXPORT int fputs_unlocked(const char* text, FILE* stream) {
-    const auto next = NEXT(fputs_unlocked);
-    return write_text(DWELL_FRAME(), stream, text, [=] { return next(text, stream); });
-}
-DWELL_EXPORT int vfprintf(FILE* stream, const char* format, va_list arguments) {
-    const auto next = NEXT(vfprintf);
-    return print(IoCall::kVfprintf, DWELL_FRAME(), stream,
-                 [&] { return next(stream, format, arguments); });
-}
-DWELL_EXPORT int __vfprintf_chk(FILE* stream, int flag, const char* format, va_list arguments) {
-    const auto next = NEXT(__vfprintf_chk);
-    return print(IoCall::kVfprintf, DWELL_FRAME(), stream,
-                 [&] { return next(stream, flag, format, arguments); });
-}
-// As in the C library, implemented by the v form.
-DWELL_EXPORT int fprintf(FILE* stream, const char* format, ...) {
-    const auto next = NEXT(vfprintf);
-    va_list arguments;
-    va_start(arguments, format);
-    const int result = print(IoCall::kFprintf, DWELL_FRAME(), stream,
-                             [&] { return next(stream, format, arguments); });
-    va_end(arguments);
-    return result;
-}
-DWELL_EXPORT int __fprintf_chk(FILE* stream, int flag, const char* format, ...) {
-    const auto next = NEXT(__vfprintf_chk);
-    va_list arguments;
-    va_start(arguments, format);
-    const int result = print(IoCall::kFprintf, DWELL_FRAME(), stream,
-                             [&] { return next(stream, flag, format, arguments); });
-    va_end(arguments);
-    return result;
-}
-DWELL_EXPORT int vprintf(const char* format, va_list arguments) {
-    const auto next = NEXT(vprintf);
-    return print(IoCall::kVprintf, DWELL_FRAME(), stdout, [&] { return next(format, arguments); });
-}
-DWELL_EXPORT int __vprintf_chk(int flag, const char* format, va_list arguments) {
-    const auto next = NEXT(__vprintf_chk);
-    return print(IoCall::kVprintf, DWELL_FRAME(), stdout,
-                 [&] { return next(flag, format, arguments); });
-}
-DWELL_EXPORT int printf(const char* format, ...) {
-    const auto next = NEXT(vprintf);
-    va_list arguments;
-    va_start(arguments, format);
-    const int result =
-        print(IoCall::kPrintf, DWELL_FRAME(), stdout, [&] { return next(format, arguments); });
-    va_end(arguments);
-    return result;
-}
-DWELL_EXPORT int __printf_chk(int flag, const char* format, ...) {
-    const auto next = NEXT(__vprintf_chk);
-    va_list arguments;
-    va_start(arguments, format);
-    const int result = print(IoCall::kPrintf, DWELL_FRAME(), stdout,
-                             [&] { return next(flag, format, arguments); });
-    va_end(arguments);
-    return result;
-}
-DWELL_EXPORT int vdprintf(int file, const char* format, va_list arguments) {
-    return on_file<Moves::kWrites>(IoCall::kVdprintf, DWELL_FRAME(), NEXT(vdprintf), file, format,
-                                   arguments);
-}
-DWELL_EXPORT int __vdprintf_chk(int file, int flag, const char* format, va_list arguments) {
-    return on_file<Moves::kWrites>(IoCall::kVdprintf, DWELL_FRAME(), NEXT(__vdprintf_chk), file,
-                                   flag, format, arguments);
-}
-DWELL_EXPORT int dprintf(int file, const char* format, ...) {
-    const auto next = NEXT(vdprintf);
-    va_list arguments;
-    va_start(arguments, format);
-    const int result =
-        on_file<Moves::kWrites>(IoCall::kDprintf, DWELL_FRAME(), next, file, format, arguments);
-    va_end(arguments);
-    return result;
-}
-DWELL_EXPORT int __dprintf_chk(int file, int flag, const char* format, ...) {
-    const auto next = NEXT(__vdprintf_chk);
-    va_list arguments;
-    va_start(arguments, format);
-    const int result = on_file<Moves::kWrites>(IoCall::kDprintf, DWELL_FRAME(), next, file, flag,
-                                               format, arguments);
-    va_end(arguments);
-    return result;
-}
-// The end of the line counts, too.
-DWELL_EXPORT int puts(const char* text) {
-    const auto next = NEXT(puts);
-    return on_stream<Moves::kWrites>(
-        IoCall::kPuts, DWELL_FRAME(), stdout, [=] { return next(text); },
-        [text](int result) { return result >= 0 ? uint64_t(strlen(text)) + 1 : 0; },
-        [](int result) { return result < 0; });
-}
-DWELL_EXPORT int fflush(FILE* stream) {
-    const auto next = NEXT(fflush);
-    return move_stream(IoCall::kFflush, DWELL_FRAME(), stream, [=] { return next(stream); });
-}
-DWELL_EXPORT int fflush_unlocked(FILE* stream) {
-    const auto next = NEXT(fflush_unlocked);
-    return move_stream(IoCall::kFflush, DWELL_FRAME(), stream, [=] { return next(stream); });
-}
-DWELL_EXPORT int fseek(FILE* stream, long offset, int from) {
-    const auto next = NEXT(fseek);
-    return move_stream(IoCall::kFseek, DWELL_FRAME(), stream,
-                       [=] { return next(stream, offset, from); });
-}
-DWELL_EXPORT int fseeko(FILE* stream, off_t offset, int from) {
-    const auto next = NEXT(fseeko);
-    return move_stream(IoCall::kFseeko, DWELL_FRAME(), stream,
-                       [=] { return next(stream, offset, from); });
-}
-DWELL_EXPORT int fseeko64(FILE* stream, off64_t offset, int from) {
-    const auto next = NEXT(fseeko64);
-    return move_stream(IoCall::kFseeko, DWELL_FRAME(), stream,
-                       [=] { return next(stream, offset, from); });
-}
+DWELL_RECORDED(ssize_t, __getdelim, (char** line, size_t* room, int end, FILE* stream),
+               (line, room, end, stream), read_to,
+               end == '\n' ? IoCall::kGetline : IoCall::kGetdelim, stream)
+
+#define WRITES_ITEMS(name)                                                                      \
+    DWELL_RECORDED(size_t, name, (const void* buffer, size_t size, size_t items, FILE* stream), \
+                   (buffer, size, items, stream), on_items, IoCall::kFwrite, Moves::kWrites,    \
+                   stream, size, items)
+WRITES_ITEMS(fwrite)
+WRITES_ITEMS(fwrite_unlocked)
+#define WRITES_TEXT(name)                                                                   \
+    DWELL_RECORDED(int, name, (const char* text, FILE* stream), (text, stream), write_text, \
+                   IoCall::kFputs, stream, text, 0)
+WRITES_TEXT(fputs)
+WRITES_TEXT(fputs_unlocked)
+DWELL_RECORDED(int, puts, (const char* text), (text), write_text, IoCall::kPuts, stdout, text, 1)
+
+#define DWELL_ALL(...) __VA_ARGS__
+// A function of a list of arguments, and one with the arguments themselves, which calls the next
+// function of a list as in the C library.
+#define PRINTS(list, name, parameters, arguments, record, list_call, call, ...)                  \
+    DWELL_RECORDED(int, list, (DWELL_ALL parameters, va_list rest), (DWELL_ALL arguments, rest), \
+                   record, IoCall::list_call, __VA_ARGS__)                                       \
+    DWELL_EXPORT int name(DWELL_ALL parameters, ...) {                                           \
+        const auto next = NEXT(list);                                                            \
+        va_list rest;                                                                            \
+        va_start(rest, format);                                                                  \
+        const int result = record(DWELL_FRAME(), IoCall::call, __VA_ARGS__,                      \
+                                  [&] { return next(DWELL_ALL arguments, rest); });              \
+        va_end(rest);                                                                            \
+        return result;                                                                           \
+    }
+PRINTS(vfprintf, fprintf, (FILE * stream, const char* format), (stream, format), print, kVfprintf,
+       kFprintf, stream)
+PRINTS(__vfprintf_chk, __fprintf_chk, (FILE * stream, int flag, const char* format),
+       (stream, flag, format), print, kVfprintf, kFprintf, stream)
+PRINTS(vprintf, printf, (const char* format), (format), print, kVprintf, kPrintf, stdout)
+PRINTS(__vprintf_chk, __printf_chk, (int flag, const char* format), (flag, format), print, kVprintf,
+       kPrintf, stdout)
+PRINTS(vdprintf, dprintf, (int file, const char* format), (file, format), on_file, kVdprintf,
+       kDprintf, Moves::kWrites, file)
+PRINTS(__vdprintf_chk, __dprintf_chk, (int file, int flag, const char* format),
+       (file, flag, format), on_file, kVdprintf, kDprintf, Moves::kWrites, file)
+
+#define MOVES(name, call, parameters, arguments) \
+    DWELL_RECORDED(int, name, parameters, arguments, move_stream, IoCall::call, stream)
+MOVES(fflush, kFflush, (FILE * stream), (stream))
+MOVES(fflush_unlocked, kFflush, (FILE * stream), (stream))
+MOVES(fseek, kFseek, (FILE * stream, long offset, int from), (stream, offset, from))
+MOVES(fseeko, kFseeko, (FILE * stream, off_t offset, int from), (stream, offset, from))
+MOVES(fseeko64, kFseeko, (FILE * stream, off64_t offset, int from), (stream, offset, from))
 // NOLINTEND(readability-identifier-naming)
 }

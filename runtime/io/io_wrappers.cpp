@@ -34,7 +34,7 @@ constexpr const char* kNextNames[kNextCount] = {
 
 // A call that opens a descriptor.
 template <typename Call>
-DWELL_BODY int opened(IoCall call, const Frame* frame, const char* path, Call make) {
+DWELL_BODY int opened(const Frame* frame, IoCall call, const char* path, Call make) {
     IoStatement statement;
     const bool recorded = begin_io(&statement, call, frame, kNoDescriptor);
     const int file = make();
@@ -44,6 +44,10 @@ DWELL_BODY int opened(IoCall call, const Frame* frame, const char* path, Call ma
         forget_descriptor(file);
     }
     return file;
+}
+template <typename Call>
+DWELL_BODY int opened_at(const Frame* frame, int folder, const char* path, Call make) {
+    return opened(frame, IoCall::kOpenat, folder == AT_FDCWD ? path : nullptr, make);
 }
 
 // Not inline: the header declares closedir()'s argument as non-null, but the function accepts null.
@@ -85,57 +89,37 @@ ssize_t __pread_chk(int file, void* buffer, size_t size, off_t offset, size_t ro
 ssize_t __pread64_chk(int file, void* buffer, size_t size, off64_t offset, size_t room);
 
 // Reads the mode whether it was given or not, as the C library does for the flags that need it.
-#define OPENS(name)                                             \
-    DWELL_EXPORT int name(const char* path, int flags, ...) {   \
-        va_list arguments;                                      \
-        va_start(arguments, flags);                             \
-        const auto mode = va_arg(arguments, mode_t);            \
-        va_end(arguments);                                      \
-        const auto next = NEXT(name);                           \
-        return opened(IoCall::kOpen, DWELL_FRAME(), path,       \
-                      [=] { return next(path, flags, mode); }); \
+#define OPENS(name, parameters, arguments, record, ...)                            \
+    DWELL_EXPORT int name parameters {                                             \
+        va_list rest;                                                              \
+        va_start(rest, flags);                                                     \
+        const auto mode = va_arg(rest, mode_t);                                    \
+        va_end(rest);                                                              \
+        const auto next = NEXT(name);                                              \
+        return record(DWELL_FRAME(), __VA_ARGS__, [=] { return next arguments; }); \
     }
-OPENS(open)
-OPENS(open64)
-#define OPENS_AT(name)                                                                     \
-    DWELL_EXPORT int name(int folder, const char* path, int flags, ...) {                  \
-        va_list arguments;                                                                 \
-        va_start(arguments, flags);                                                        \
-        const auto mode = va_arg(arguments, mode_t);                                       \
-        va_end(arguments);                                                                 \
-        const auto next = NEXT(name);                                                      \
-        return opened(IoCall::kOpenat, DWELL_FRAME(), folder == AT_FDCWD ? path : nullptr, \
-                      [=] { return next(folder, path, flags, mode); });                    \
-    }
+#define OPENS_PATH(name)                                                                        \
+    OPENS(name, (const char* path, int flags, ...), (path, flags, mode), opened, IoCall::kOpen, \
+          path)
+OPENS_PATH(open)
+OPENS_PATH(open64)
+#define OPENS_AT(name)                                                                       \
+    OPENS(name, (int folder, const char* path, int flags, ...), (folder, path, flags, mode), \
+          opened_at, folder, path)
 OPENS_AT(openat)
 OPENS_AT(openat64)
-
-DWELL_EXPORT int creat(const char* path, mode_t mode) {
-    const auto next = NEXT(creat);
-    return opened(IoCall::kCreat, DWELL_FRAME(), path, [=] { return next(path, mode); });
-}
-DWELL_EXPORT int creat64(const char* path, mode_t mode) {
-    const auto next = NEXT(creat64);
-    return opened(IoCall::kCreat, DWELL_FRAME(), path, [=] { return next(path, mode); });
-}
-DWELL_EXPORT int __open_2(const char* path, int flags) {
-    const auto next = NEXT(__open_2);
-    return opened(IoCall::kOpen, DWELL_FRAME(), path, [=] { return next(path, flags); });
-}
-DWELL_EXPORT int __open64_2(const char* path, int flags) {
-    const auto next = NEXT(__open64_2);
-    return opened(IoCall::kOpen, DWELL_FRAME(), path, [=] { return next(path, flags); });
-}
-DWELL_EXPORT int __openat_2(int folder, const char* path, int flags) {
-    const auto next = NEXT(__openat_2);
-    return opened(IoCall::kOpenat, DWELL_FRAME(), folder == AT_FDCWD ? path : nullptr,
-                  [=] { return next(folder, path, flags); });
-}
-DWELL_EXPORT int __openat64_2(int folder, const char* path, int flags) {
-    const auto next = NEXT(__openat64_2);
-    return opened(IoCall::kOpenat, DWELL_FRAME(), folder == AT_FDCWD ? path : nullptr,
-                  [=] { return next(folder, path, flags); });
-}
+DWELL_RECORDED(int, creat, (const char* path, mode_t mode), (path, mode), opened, IoCall::kCreat,
+               path)
+DWELL_RECORDED(int, creat64, (const char* path, mode_t mode), (path, mode), opened, IoCall::kCreat,
+               path)
+DWELL_RECORDED(int, __open_2, (const char* path, int flags), (path, flags), opened, IoCall::kOpen,
+               path)
+DWELL_RECORDED(int, __open64_2, (const char* path, int flags), (path, flags), opened, IoCall::kOpen,
+               path)
+DWELL_RECORDED(int, __openat_2, (int folder, const char* path, int flags), (folder, path, flags),
+               opened_at, folder, path)
+DWELL_RECORDED(int, __openat64_2, (int folder, const char* path, int flags), (folder, path, flags),
+               opened_at, folder, path)
 
 // Another file may get the number as soon as the call is under way.
 DWELL_EXPORT int close(int file) {
@@ -176,91 +160,36 @@ DWELL_EXPORT int closedir(DIR* folder) {
     return next(folder);
 }
 
-DWELL_EXPORT ssize_t read(int file, void* buffer, size_t size) {
-    return on_file<Moves::kReads>(IoCall::kRead, DWELL_FRAME(), NEXT(read), file, buffer, size);
-}
-DWELL_EXPORT ssize_t __read_chk(int file, void* buffer, size_t size, size_t room) {
-    return on_file<Moves::kReads>(IoCall::kRead, DWELL_FRAME(), NEXT(__read_chk), file, buffer,
-                                  size, room);
-}
-DWELL_EXPORT ssize_t pread(int file, void* buffer, size_t size, off_t offset) {
-    return on_file<Moves::kReads>(IoCall::kPread, DWELL_FRAME(), NEXT(pread), file, buffer, size,
-                                  offset);
-}
-DWELL_EXPORT ssize_t pread64(int file, void* buffer, size_t size, off64_t offset) {
-    return on_file<Moves::kReads>(IoCall::kPread, DWELL_FRAME(), NEXT(pread64), file, buffer, size,
-                                  offset);
-}
-DWELL_EXPORT ssize_t __pread_chk(int file, void* buffer, size_t size, off_t offset, size_t room) {
-    return on_file<Moves::kReads>(IoCall::kPread, DWELL_FRAME(), NEXT(__pread_chk), file, buffer,
-                                  size, offset, room);
-}
-DWELL_EXPORT ssize_t __pread64_chk(int file, void* buffer, size_t size, off64_t offset,
-                                   size_t room) {
-    return on_file<Moves::kReads>(IoCall::kPread, DWELL_FRAME(), NEXT(__pread64_chk), file, buffer,
-                                  size, offset, room);
-}
-DWELL_EXPORT ssize_t readv(int file, const struct iovec* parts, int count) {
-    return on_file<Moves::kReads>(IoCall::kReadv, DWELL_FRAME(), NEXT(readv), file, parts, count);
-}
-DWELL_EXPORT ssize_t preadv(int file, const struct iovec* parts, int count, off_t offset) {
-    return on_file<Moves::kReads>(IoCall::kPreadv, DWELL_FRAME(), NEXT(preadv), file, parts, count,
-                                  offset);
-}
-DWELL_EXPORT ssize_t preadv64(int file, const struct iovec* parts, int count, off64_t offset) {
-    return on_file<Moves::kReads>(IoCall::kPreadv, DWELL_FRAME(), NEXT(preadv64), file, parts,
-                                  count, offset);
-}
-DWELL_EXPORT ssize_t preadv2(int file, const struct iovec* parts, int count, off_t offset,
-                             int flags) {
-    return on_file<Moves::kReads>(IoCall::kPreadv2, DWELL_FRAME(), NEXT(preadv2), file, parts,
-                                  count, offset, flags);
-}
-DWELL_EXPORT ssize_t preadv64v2(int file, const struct iovec* parts, int count, off64_t offset,
-                                int flags) {
-    return on_file<Moves::kReads>(IoCall::kPreadv2, DWELL_FRAME(), NEXT(preadv64v2), file, parts,
-                                  count, offset, flags);
-}
-
-DWELL_EXPORT ssize_t write(int file, const void* buffer, size_t size) {
-    return on_file<Moves::kWrites>(IoCall::kWrite, DWELL_FRAME(), NEXT(write), file, buffer, size);
-}
-DWELL_EXPORT ssize_t pwrite(int file, const void* buffer, size_t size, off_t offset) {
-    return on_file<Moves::kWrites>(IoCall::kPwrite, DWELL_FRAME(), NEXT(pwrite), file, buffer, size,
-                                   offset);
-}
-DWELL_EXPORT ssize_t pwrite64(int file, const void* buffer, size_t size, off64_t offset) {
-    return on_file<Moves::kWrites>(IoCall::kPwrite, DWELL_FRAME(), NEXT(pwrite64), file, buffer,
-                                   size, offset);
-}
-DWELL_EXPORT ssize_t writev(int file, const struct iovec* parts, int count) {
-    return on_file<Moves::kWrites>(IoCall::kWritev, DWELL_FRAME(), NEXT(writev), file, parts,
-                                   count);
-}
-DWELL_EXPORT ssize_t pwritev(int file, const struct iovec* parts, int count, off_t offset) {
-    return on_file<Moves::kWrites>(IoCall::kPwritev, DWELL_FRAME(), NEXT(pwritev), file, parts,
-                                   count, offset);
-}
-DWELL_EXPORT ssize_t pwritev64(int file, const struct iovec* parts, int count, off64_t offset) {
-    return on_file<Moves::kWrites>(IoCall::kPwritev, DWELL_FRAME(), NEXT(pwritev64), file, parts,
-                                   count, offset);
-}
-DWELL_EXPORT ssize_t pwritev2(int file, const struct iovec* parts, int count, off_t offset,
-                              int flags) {
-    return on_file<Moves::kWrites>(IoCall::kPwritev2, DWELL_FRAME(), NEXT(pwritev2), file, parts,
-                                   count, offset, flags);
-}
-DWELL_EXPORT ssize_t pwritev64v2(int file, const struct iovec* parts, int count, off64_t offset,
-                                 int flags) {
-    return on_file<Moves::kWrites>(IoCall::kPwritev2, DWELL_FRAME(), NEXT(pwritev64v2), file, parts,
-                                   count, offset, flags);
-}
-DWELL_EXPORT int fsync(int file) {
-    return on_file<Moves::kNothing>(IoCall::kFsync, DWELL_FRAME(), NEXT(fsync), file);
-}
-DWELL_EXPORT int fdatasync(int file) {
-    return on_file<Moves::kNothing>(IoCall::kFdatasync, DWELL_FRAME(), NEXT(fdatasync), file);
-}
-
+// Functions that move bytes, with the types of what follows the descriptor.
+#define ON_FILE(Result, name, call, moves, parameters, arguments) \
+    DWELL_RECORDED(Result, name, parameters, arguments, on_file, IoCall::call, Moves::moves, file)
+#define ON_FILE_2(name, call, moves, A, B) \
+    ON_FILE(ssize_t, name, call, moves, (int file, A a, B b), (file, a, b))
+#define ON_FILE_3(name, call, moves, A, B, C) \
+    ON_FILE(ssize_t, name, call, moves, (int file, A a, B b, C c), (file, a, b, c))
+#define ON_FILE_4(name, call, moves, A, B, C, D) \
+    ON_FILE(ssize_t, name, call, moves, (int file, A a, B b, C c, D d), (file, a, b, c, d))
+using Parts = const struct iovec*;
+ON_FILE_2(read, kRead, kReads, void*, size_t)
+ON_FILE_3(__read_chk, kRead, kReads, void*, size_t, size_t)
+ON_FILE_3(pread, kPread, kReads, void*, size_t, off_t)
+ON_FILE_3(pread64, kPread, kReads, void*, size_t, off64_t)
+ON_FILE_4(__pread_chk, kPread, kReads, void*, size_t, off_t, size_t)
+ON_FILE_4(__pread64_chk, kPread, kReads, void*, size_t, off64_t, size_t)
+ON_FILE_2(readv, kReadv, kReads, Parts, int)
+ON_FILE_3(preadv, kPreadv, kReads, Parts, int, off_t)
+ON_FILE_3(preadv64, kPreadv, kReads, Parts, int, off64_t)
+ON_FILE_4(preadv2, kPreadv2, kReads, Parts, int, off_t, int)
+ON_FILE_4(preadv64v2, kPreadv2, kReads, Parts, int, off64_t, int)
+ON_FILE_2(write, kWrite, kWrites, const void*, size_t)
+ON_FILE_3(pwrite, kPwrite, kWrites, const void*, size_t, off_t)
+ON_FILE_3(pwrite64, kPwrite, kWrites, const void*, size_t, off64_t)
+ON_FILE_2(writev, kWritev, kWrites, Parts, int)
+ON_FILE_3(pwritev, kPwritev, kWrites, Parts, int, off_t)
+ON_FILE_3(pwritev64, kPwritev, kWrites, Parts, int, off64_t)
+ON_FILE_4(pwritev2, kPwritev2, kWrites, Parts, int, off_t, int)
+ON_FILE_4(pwritev64v2, kPwritev2, kWrites, Parts, int, off64_t, int)
+ON_FILE(int, fsync, kFsync, kNothing, (int file), (file))
+ON_FILE(int, fdatasync, kFdatasync, kNothing, (int file), (file))
 // NOLINTEND(readability-identifier-naming)
 }
