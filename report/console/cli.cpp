@@ -160,7 +160,7 @@ tl::expected<FinishOptions, CliEnd> parse_job_directory(const char* name, const 
 
 std::string setting_error(const std::string& variable, const std::string& value) {
     const Setting* const setting = find_setting(variable.c_str());
-    if (setting == nullptr || is_word_of(*setting, value.c_str())) return {};
+    if (setting == nullptr || number_of_word(setting->words, value.c_str()) >= 0) return {};
     if (variable == "DWELL_METRICS") return metrics_form_error(value);
     if (setting->most == 0) return list_of(setting->words);
     uint32_t number = 0;

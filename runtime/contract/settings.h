@@ -64,14 +64,14 @@ inline const Setting* find_setting(const char* variable) {
     return nullptr;
 }
 
-// Whether the text is one of the setting's words.
-inline bool is_word_of(const Setting& setting, const char* text) {
-    for (const char* word = setting.words; word != nullptr;) {
-        const size_t length = strcspn(word, "|");
-        if (strlen(text) == length && strncmp(word, text, length) == 0) return true;
-        word = word[length] == '|' ? word + length + 1 : nullptr;
+// The number of the text among words that are separated by bars, from 0; -1: none of them.
+inline int number_of_word(const char* words, const char* text) {
+    for (int number = 0; words != nullptr; ++number) {
+        const size_t length = strcspn(words, "|");
+        if (strlen(text) == length && strncmp(words, text, length) == 0) return number;
+        words = words[length] == '|' ? words + length + 1 : nullptr;
     }
-    return false;
+    return -1;
 }
 
 constexpr char kVariablePrefix[] = "DWELL_";

@@ -7,9 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <initializer_list>
-#include <utility>
-
 #include "runtime/contract/raw_io.h"
 #include "runtime/contract/settings.h"
 #include "runtime/contract/visible_text.h"
@@ -50,7 +47,7 @@ bool read_number(const char* name, uint32_t* value) {
     const Setting* const setting = find_setting(name);
     const char* const text = getenv(name);
     if (setting == nullptr || text == nullptr || *text == '\0') return true;
-    if (is_word_of(*setting, text)) {
+    if (number_of_word(setting->words, text) >= 0) {
         *value = 0;
         return true;
     }
@@ -69,40 +66,29 @@ bool read_number(const char* name, uint32_t* value) {
     return false;
 }
 
-// `all` lists the choices for the message.
-template <typename Mode>
-bool read_choice(const char* name, const char* all, Mode* mode,
-                 std::initializer_list<std::pair<const char*, Mode>> choices) {
-    const char* text = getenv(name);
+// Likewise one of the words, which stand for the values from 0 on.
+template <typename Value>
+bool read_word(const char* name, const char* words, Value* value) {
+    const char* const text = getenv(name);
     if (text == nullptr || *text == '\0') return true;
-    for (const auto& [word, value] : choices) {
-        if (strcmp(text, word) != 0) continue;
-        *mode = value;
+    const int number = number_of_word(words, text);
+    if (number >= 0) {
+        *value = static_cast<Value>(number);
         return true;
+    }
+    char all[60] = {};
+    for (; *words != '\0'; ++words) {
+        if (*words == '|') strcat(all, ", ");
+        if (*words != '|') strncat(all, words, 1);
     }
     warn_of_job("%s=%.60s is none of %s: the program runs unobserved", name, text, all);
     return false;
 }
-
-bool read_wait(WaitMode* mode) {
-    return read_choice(
-        "DWELL_WAIT", "off, node, full", mode,
-        {{"off", WaitMode::kOff}, {"node", WaitMode::kNode}, {"full", WaitMode::kFull}});
+template <typename Value>
+bool read_word(const char* name, Value* value) {
+    return read_word(name, find_setting(name)->words, value);
 }
-
-bool read_omp(OmpMode* mode) {
-    return read_choice(
-        "DWELL_OMP", "on, ompt, off", mode,
-        {{"off", OmpMode::kOff}, {"on", OmpMode::kOn}, {"ompt", OmpMode::kExchanged}});
-}
-
-bool read_io(bool* io) {
-    return read_choice("DWELL_IO", "on, off", io, {{"off", false}, {"on", true}});
-}
-
-bool read_flag(const char* name, bool* flag) {
-    return read_choice(name, "0, 1", flag, {{"0", false}, {"1", true}});
-}
+bool read_flag(const char* name, bool* flag) { return read_word(name, "0|1", flag); }
 
 bool read_metrics(char* metrics, size_t size) {
     const char* text = getenv("DWELL_METRICS");
@@ -178,6 +164,7 @@ bool read_options(Options* options) {
     // Used by the `dwell` command only, checked here.
     bool report = false;
     uint32_t width = 0;
+    bool no_io = true;
     const bool good = read_number("DWELL_CALLPATH", &options->callpath_depth) &&
                       read_number("DWELL_SAMPLE", &options->sample_hz) &&
                       read_number("DWELL_PEERS", &options->peer_limit) &&
@@ -185,12 +172,14 @@ bool read_options(Options* options) {
                       read_number("DWELL_ROW_LIMIT", &options->row_limit) &&
                       read_number("DWELL_END_TIMEOUT", &options->end_timeout_s) &&
                       read_number("DWELL_PROBE_LIMIT", &options->probe_limit) &&
-                      read_wait(&options->wait) && read_omp(&options->omp) &&
-                      read_io(&options->io) && read_flag("DWELL_QUIET", &options->quiet) &&
+                      read_word("DWELL_WAIT", &options->wait) &&
+                      read_word("DWELL_OMP", &options->omp) && read_word("DWELL_IO", &no_io) &&
+                      read_flag("DWELL_QUIET", &options->quiet) &&
                       read_flag("DWELL_REPORT", &report) && read_number("DWELL_WIDTH", &width) &&
                       read_flag("DWELL_PRESERVE_ORDER", &options->preserve_order) &&
                       read_metrics(options->metrics, sizeof(options->metrics)) &&
                       read_inject(options->inject, sizeof(options->inject));
+    options->io = !no_io;
     const char* enable = getenv("DWELL_ENABLE");
     if (enable != nullptr && strlen(enable) < sizeof(options->enable)) {
         strcpy(options->enable, enable);

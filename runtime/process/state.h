@@ -31,9 +31,10 @@
 
 namespace dwell {
 
-// Between which ranks time stamps are exchanged (DESIGN 4).
-enum class WaitMode : uint8_t { kOff, kNode, kFull };
-enum class OmpMode : uint8_t { kOff, kOn, kExchanged };  // kExchanged: libomp in place of libgomp
+// In the order of the words in settings.h. Between which ranks time stamps are exchanged (DESIGN
+// 4):
+enum class WaitMode : uint8_t { kFull, kNode, kOff };
+enum class OmpMode : uint8_t { kOn, kExchanged, kOff };  // kExchanged: libomp in place of libgomp
 
 struct Options {
     uint32_t callpath_depth = 0;  // 0 = whole path
