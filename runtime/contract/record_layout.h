@@ -34,7 +34,7 @@ namespace dwell {
 using CellIndex = uint32_t;
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 13;
+constexpr uint32_t kRecordLayoutVersion = 14;
 constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
@@ -237,9 +237,9 @@ struct ProbePart {
     uint64_t untimed;    // part of Node::count: entries while the node was open (recursion)
     uint64_t abandoned;  // entries left by exception, longjmp, exit: timed until that was noticed
     uint64_t counted;    // part of Node::count: entries without time: too expensive, or too deep
-    // Estimates for times when the site was off; not part of Node::count.
-    uint64_t off_cut;      // entries after a trial was cut short, guessed
-    uint64_t off_entries;  // other entries, unbiased estimate (runtime/probes/probe_trials.h)
+    // Entries while the site was off, estimated (runtime/probes/probe_trials.h); not part of
+    // Node::count.
+    uint64_t off_entries;
     union {
         uint64_t volume;  // block, marker: the user's count
         // Procedure, loop: variance of off_entries, the sum of K(K - 1)n² over the trials, each of
@@ -250,6 +250,7 @@ struct ProbePart {
         uint64_t iteration;  // phase: the number at its last begin
         CountedGap gap;      // procedure, loop: the last gap in which it was only counted
     };
+    uint64_t unused;
 };
 
 // A procedure or loop that control switched off at times: entries are missing in its nodes, and a
@@ -261,7 +262,8 @@ struct OffSite {
     uint32_t reserved;
     double stretches;  // sum of the stretches
     double squares;    // the sum of their squares
-    uint64_t unused[3];
+    double cut;        // part of `stretches`: after counting was broken off, not estimated
+    uint64_t unused[2];
 };
 
 // Second line of an OpenMP node; begins like a ProbePart. The nodes of a parallel region are in the

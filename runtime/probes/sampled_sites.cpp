@@ -33,7 +33,7 @@ CellIndex record_of(const Site& site) {
     }
     const CellIndex cell = take_shared_cell();
     if (cell == 0) return 0;
-    *cell_at<OffSite>(cell) = {site, header->first_off_site, 0, 0, 0, {}};
+    *cell_at<OffSite>(cell) = {site, header->first_off_site, 0, 0, 0, 0, {}};
     __atomic_store_n(&header->first_off_site, cell, __ATOMIC_RELEASE);
     return cell;
 }
@@ -54,35 +54,10 @@ void end_stretch(SampledSite* site, uint64_t now) {
         const auto ticks = static_cast<double>(now - site->off_again);
         off->stretches += ticks;
         off->squares += ticks * ticks;
+        off->cut += site->cut ? ticks : 0;
     }
     site->off_again = 0;
-}
-
-// Calls work(node) for each node of a thread's tree.
-template <typename Work>
-void for_each_node(CellIndex root, Work work) {
-    for (CellIndex at = root; at != 0;) {
-        Node* node = cell_at<Node>(at);
-        work(node);
-        if (node->first_child != 0) {
-            at = node->first_child;
-            continue;
-        }
-        while (at != 0 && cell_at<Node>(at)->next_sibling == 0) at = cell_at<Node>(at)->parent;
-        if (at != 0) at = cell_at<Node>(at)->next_sibling;
-    }
-}
-
-// Counting of a site is stopped within a gap of weight `share`. As many entries again are assumed
-// for the rest of the gap; being a guess, they are kept separately.
-void record_cut(const Site& site, uint64_t share) {
-    for (Thread* thread = g_process.threads; thread != nullptr; thread = thread->next) {
-        for_each_node(thread->record->root, [&](Node* node) {
-            if (!is_same_place(node->site, site) || node->part == 0) return;
-            auto* part = cell_at<ProbePart>(node->part);
-            if (part->gap.number == g_gap >> 32) part->off_cut += share * part->gap.entries;
-        });
-    }
+    site->cut = false;
 }
 
 void begin_gap(Trials::TrialGap gap) {
@@ -121,7 +96,7 @@ void sample(SampledSite* site, const SiteRow* row, const Site& of_nodes, uint64_
         g_trials.begin(now, cost, earned);
         begin_gap({false, 1});
     }
-    *site = {true, 0, 0, 0, of_nodes, row, g_sampled.load(std::memory_order_relaxed)};
+    *site = {true, 0, 0, false, 0, of_nodes, row, g_sampled.load(std::memory_order_relaxed)};
     g_sampled.store(site, std::memory_order_relaxed);
 }
 
@@ -151,8 +126,8 @@ bool cut_gap(uint64_t now) {
     bool first = false;
     for_each_sampled([&](SampledSite* site) {
         if (site->off_again != 0) return;
-        record_cut(site->site, level_of(site->row) == kLevelTried ? g_this_gap.share : 1);
         if (go_off(site, now)) first = true;
+        site->cut = true;
     });
     __atomic_store_n(&g_gap, g_gap >> 32 << 32, __ATOMIC_RELAXED);
     return first;

@@ -13,6 +13,7 @@ struct SampledSite {
     bool sampled;        // sampled from the next gap on
     uint64_t off_since;  // real ticks when it first went off; 0: not yet
     uint64_t off_again;  // real ticks when it went off in this gap; 0: on
+    bool cut;            // counting was broken off in this gap
     CellIndex record;    // its OffSite; 0: never off, or no room
     Site site;           // site of its nodes
     const SiteRow* row;

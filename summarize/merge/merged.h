@@ -56,7 +56,7 @@ struct Totals {
     uint64_t iterations;
     uint64_t abandoned;
     uint64_t off_entries;  // estimated entries while the site's probe was off; not part of count
-    // Standard error of off_entries, including entries that are a pure guess (off_is_known). In a
+    // Standard error of off_entries, and entries that no estimate includes (off_is_known). In a
     // profile: 1 where off_entries is too uncertain to show a number.
     uint64_t off_uncertain;
     uint64_t off_error;     // in a profile: the standard error of off_entries

@@ -44,6 +44,15 @@ uint64_t error_of_stretches(const OffSite& off, uint64_t entries) {
     return scale(entries, root_of(static_cast<uint64_t>(share * 1e6)), 1000);
 }
 
+// After counting was broken off in a gap no estimate holds: as many entries may be missing as the
+// site has in the same time elsewhere.
+uint64_t entries_in_cuts(const OffSite& off, uint64_t entries) {
+    const double rest = off.stretches - off.cut;
+    if (off.cut == 0) return 0;
+    if (!(off.cut > 0 && off.cut < rest)) return entries;
+    return scale(entries, static_cast<uint64_t>(off.cut / rest * 1e6), 1'000'000);
+}
+
 }  // namespace
 
 bool RecordReader::read_off_sites() {
@@ -63,11 +72,12 @@ uint64_t RecordReader::uncertain_entries(const Site& site, const ProbePart& prob
         off_sites_.begin(), off_sites_.end(), site,
         [](const OffSite& known, const Site& wanted) { return is_before(known.site, wanted); });
     const bool was_off = off != off_sites_.end() && !is_before(site, off->site);
-    const uint64_t entries = probe.off_entries + probe.off_cut;
+    const uint64_t entries = probe.off_entries;
     if (was_off && entries == 0) return 1;  // trials without any entry give no error either
     const Wide of_trials = standard_error_of(probe);
     const Wide of_stretches = was_off ? error_of_stretches(*off, entries) : 0;
-    return root_of(of_trials * of_trials + of_stretches * of_stretches) + probe.off_cut;
+    const uint64_t of_cuts = was_off ? entries_in_cuts(*off, entries) : 0;
+    return root_of(of_trials * of_trials + of_stretches * of_stretches) + of_cuts;
 }
 
 bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals) {
@@ -86,7 +96,7 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
         totals->untimed = std::min(probe.untimed + probe.counted, node.count);
         totals->abandoned = probe.abandoned;
         if (node.site.kind == SiteKind::kProcedure || node.site.kind == SiteKind::kLoop) {
-            totals->off_entries = probe.off_entries + probe.off_cut;
+            totals->off_entries = probe.off_entries;
             totals->off_uncertain = uncertain_entries(node.site, probe);
         } else {
             totals->volume = probe.volume;

@@ -28,8 +28,8 @@ class Node:
         self.wait = self.created = 0
         self.first = self.iteration = 0  # of loops `first` is the number of iterations
         if part and self.kind in ("proc", "loop", "block", "marker"):
-            (self.first, self.untimed, self.abandoned, self.counted, _, _, self.volume,
-             self.iteration) = struct.unpack_from("<8Q", data, part * CELL)
+            (self.first, self.untimed, self.abandoned, self.counted, _, self.volume,
+             self.iteration, _) = struct.unpack_from("<8Q", data, part * CELL)
         if part and self.kind == "omp":
             (self.first, self.untimed, self.abandoned, self.wait, _, self.created, _,
              _) = struct.unpack_from("<8Q", data, part * CELL)

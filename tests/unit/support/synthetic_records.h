@@ -147,13 +147,14 @@ class RecordFile {
     }
     // By default with many short stretches.
     CellIndex add_off_site(SiteKind kind, uint16_t module, uint64_t row, double stretches = 1e6,
-                           double squares = 1e6) {
+                           double squares = 1e6, double cut = 0) {
         const CellIndex cell = add_cells(1);
         OffSite& off = at<OffSite>(cell);
         off.site = {row, module, 0, kind, 0, 0};
         off.next = header().first_off_site;
         off.stretches = stretches;
         off.squares = squares;
+        off.cut = cut;
         header().first_off_site = cell;
         return cell;
     }

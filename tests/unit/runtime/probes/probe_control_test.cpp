@@ -171,21 +171,19 @@ TEST_F(ProbeControl, TrialsEstimateMissedEntries) {
         for (int i = 0; turn % 2 == 0 && i < 1000; ++i) call_short(&frames);
         frames.leave(kQ, 1);
         p = find({from(16), at_site(kQ), from(32), at_site(kP)});
-        totals.off_entries = part(p).off_entries + part(p).off_cut;
+        totals.off_entries = part(p).off_entries;
         totals.off_uncertain =
-            static_cast<uint64_t>(std::sqrt(static_cast<double>(part(p).off_squares))) +
-            part(p).off_cut;
+            static_cast<uint64_t>(std::sqrt(static_cast<double>(part(p).off_squares)));
         // A standard error of a twentieth: the tolerance below is five of them.
         if (totals.off_entries > 100'000 && 20 * totals.off_uncertain <= totals.off_entries) break;
     }
     ASSERT_TRUE(off_is_known(totals));
-    EXPECT_EQ(part(p).off_cut, 0u) << "off from the end of a gap on";
     const auto missed = static_cast<double>(calls_ - p->count);
     EXPECT_NEAR(static_cast<double>(totals.off_entries), missed, 0.25 * missed);
 }
 
-// Without later probes the number is unknown: it is a guess, kept separately.
-TEST_F(ProbeControl, EntriesAfterTheLastProbeAreAGuess) {
+// Without later probes there is no number, and the time says how much may be missing.
+TEST_F(ProbeControl, EntriesAfterTheLastProbeAreInNoEstimate) {
     Frames frames;
     frames.enter(kQ, 1, 16);
     const uint64_t patience = monotonic_ns() + kPatience_ns;
@@ -194,18 +192,16 @@ TEST_F(ProbeControl, EntriesAfterTheLastProbeAreAGuess) {
     spin(20 * kLong);
     frames.leave(kQ, 1);
     const ProbePart& seen = part(find({from(16), at_site(kQ), from(32), at_site(kP)}));
-    EXPECT_GT(seen.off_cut, 0u);
-    EXPECT_LE(seen.off_cut, calls_ + 20 * kLong / kShort);
     EXPECT_EQ(seen.off_entries, 0u);
-    const uint64_t cut = seen.off_cut;
     switch_sites(false);
-    EXPECT_EQ(seen.off_cut, cut) << "recorded once";
     // One long stretch, and what came after.
     ASSERT_NE(g_process.header->first_off_site, 0u);
     const auto* off = cell_at<OffSite>(g_process.header->first_off_site);
     EXPECT_GE(off->stretches, 20.0 * kLong);
     EXPECT_GE(off->squares, 20.0 * kLong * 20.0 * kLong);
     EXPECT_LE(off->squares, off->stretches * off->stretches);
+    EXPECT_GE(off->cut, 20.0 * kLong);
+    EXPECT_LE(off->cut, off->stretches);
 }
 
 TEST_F(ProbeControl, WithoutALimitNothingIsReduced) {

@@ -63,8 +63,7 @@ struct Probed {
         file.probe_part(loop).iterations = 200;
         file.probe_part(work).untimed = 1;
         file.probe_part(work).counted = 3;
-        file.probe_part(work).off_entries = 58;
-        file.probe_part(work).off_cut = 2;
+        file.probe_part(work).off_entries = 60;
         file.probe_part(work).off_squares = 1;
         file.probe_part(work).abandoned = 1;
         file.probe_part(marker).volume = 77;
