@@ -11,6 +11,21 @@
 
 namespace dwell {
 
+// Each function: result, name without PAPI_, parameters.
+// clang-format off
+#define DWELL_PAPI(X) \
+    X(int, library_init, (int)) X(int, thread_init, (unsigned long (*)())) \
+    X(int, multiplex_init, ()) X(int, create_eventset, (int*)) \
+    X(int, assign_eventset_component, (int, int)) X(int, set_multiplex, (int)) \
+    X(int, add_named_event, (int, const char*)) X(int, start, (int)) \
+    X(int, read, (int, long long*)) X(int, stop, (int, long long*)) \
+    X(int, cleanup_eventset, (int)) X(int, destroy_eventset, (int*)) \
+    X(int, unregister_thread, ()) X(int, event_name_to_code, (const char*, int*)) \
+    X(int, event_code_to_name, (int, char*)) X(int, enum_event, (int*, int)) \
+    X(int, enum_cmp_event, (int*, int, int)) X(int, num_components, ()) \
+    X(const char*, strerror, (int))
+// clang-format on
+
 struct Papi {
     static constexpr int kOk = 0;
     static constexpr int kNoSet = -1;
@@ -21,25 +36,9 @@ struct Papi {
     static constexpr int kNext = 0;
     static constexpr int kNameBytes = 1024;  // PAPI_HUGE_STR_LEN
 
-    int (*library_init)(int);
-    int (*thread_init)(unsigned long (*)());
-    int (*multiplex_init)();
-    int (*create_eventset)(int*);
-    int (*assign_eventset_component)(int, int);
-    int (*set_multiplex)(int);
-    int (*add_named_event)(int, const char*);
-    int (*start)(int);
-    int (*read)(int, long long*);
-    int (*stop)(int, long long*);
-    int (*cleanup_eventset)(int);
-    int (*destroy_eventset)(int*);
-    int (*unregister_thread)();
-    int (*event_name_to_code)(const char*, int*);
-    int (*event_code_to_name)(int, char*);
-    int (*enum_event)(int*, int);
-    int (*enum_cmp_event)(int*, int, int);
-    int (*num_components)();
-    const char* (*strerror)(int);
+#define DWELL_MEMBER(Result, name, parameters) Result(*name) parameters;
+    DWELL_PAPI(DWELL_MEMBER)
+#undef DWELL_MEMBER
     int version;  // argument of library_init
 
     // Opens the library, or with RTLD_NOLOAD checks whether the program has opened it.
@@ -52,25 +51,10 @@ struct Papi {
     }
     // False when a function is missing.
     bool load(void* library) {
-        const bool all =
-            take(library, "PAPI_library_init", &library_init) &&
-            take(library, "PAPI_thread_init", &thread_init) &&
-            take(library, "PAPI_multiplex_init", &multiplex_init) &&
-            take(library, "PAPI_create_eventset", &create_eventset) &&
-            take(library, "PAPI_assign_eventset_component", &assign_eventset_component) &&
-            take(library, "PAPI_set_multiplex", &set_multiplex) &&
-            take(library, "PAPI_add_named_event", &add_named_event) &&
-            take(library, "PAPI_start", &start) && take(library, "PAPI_read", &read) &&
-            take(library, "PAPI_stop", &stop) &&
-            take(library, "PAPI_cleanup_eventset", &cleanup_eventset) &&
-            take(library, "PAPI_destroy_eventset", &destroy_eventset) &&
-            take(library, "PAPI_unregister_thread", &unregister_thread) &&
-            take(library, "PAPI_event_name_to_code", &event_name_to_code) &&
-            take(library, "PAPI_event_code_to_name", &event_code_to_name) &&
-            take(library, "PAPI_enum_event", &enum_event) &&
-            take(library, "PAPI_enum_cmp_event", &enum_cmp_event) &&
-            take(library, "PAPI_num_components", &num_components) &&
-            take(library, "PAPI_strerror", &strerror);
+        bool all = true;
+#define DWELL_TAKE(Result, name, parameters) all = all && take(library, "PAPI_" #name, &name);
+        DWELL_PAPI(DWELL_TAKE)
+#undef DWELL_TAKE
         if (all) version = version_of(reinterpret_cast<void*>(library_init));
         return all;
     }

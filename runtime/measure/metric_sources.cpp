@@ -181,69 +181,61 @@ bool add_event(const char* name) {
     return kernel != InKernel::kOnly && add_as(name, name);
 }
 
-// Adds events of PAPI or of the kernel.
-struct Adder {
-    bool (*add)(const char* name);
-    void (*add_defaults)();
-};
-
-void add_defaults() {
-    for (const auto& group : kHardware) {
-        for (const char* name : group) {
-            if (name != nullptr && add_event(name)) break;
-        }
-    }
-    if (g_events != 0) return;
-    for (const char* name : kSoftware) add_event(name);
-}
-constexpr Adder kPapi = {add_event, add_defaults};
-
 bool add_of_kernel(const char* name) {
     if (is_added(name)) return true;
     if (!add_kernel_event(name)) return false;
     strcpy(g_name[g_events++], name);
     return true;
 }
-void add_kernel_defaults() {
-    for (const char* name : kSoftware) add_of_kernel(name);
-}
-constexpr Adder kKernel = {add_of_kernel, add_kernel_defaults};
 
-void append_line(char* text, size_t size, const char* line) {
+// Adds the events of the group `default` by `add`, which is PAPI's or the kernel's.
+void add_defaults(bool (*add)(const char*)) {
+    if (add == add_event) {
+        for (const auto& group : kHardware) {
+            for (const char* name : group) {
+                if (name != nullptr && add(name)) break;
+            }
+        }
+        if (g_events != 0) return;
+    }
+    for (const char* name : kSoftware) add(name);
+}
+
+void append(char* text, size_t size, char separator, const char* name) {
     const size_t used = strlen(text);
-    const size_t bytes = strlen(line);
+    const size_t bytes = strlen(name);
     if (used + bytes + 2 > size) return;
-    if (used != 0) text[used] = '\n';
-    memcpy(text + used + (used != 0 ? 1 : 0), line, bytes + 1);
+    if (used != 0) text[used] = separator;
+    memcpy(text + used + (used != 0 ? 1 : 0), name, bytes + 1);
 }
 
-// Adds the events of the list; each event that does not work becomes a line of `missing`.
-void add_listed(const char* list, const Adder& adder, char* missing, size_t size) {
-    *missing = '\0';
+// Calls work(name) for each name of a list.
+template <typename Work>
+void for_each_name(const char* list, Work work) {
     char names[sizeof(Options::metrics)];
     snprintf(names, sizeof(names), "%s", list);
     char* rest = nullptr;
-    for (char* name = strtok_r(names, ",", &rest); name != nullptr;
-         name = strtok_r(nullptr, ",", &rest)) {
-        if (strcmp(name, kDefault) == 0) {
-            adder.add_defaults();
-            if (g_events == 0) append_line(missing, size, kDefault);
-        } else if (!adder.add(name)) {
-            append_line(missing, size, name);
-        }
+    for (char* name = strtok_r(names, ",\n", &rest); name != nullptr;
+         name = strtok_r(nullptr, ",\n", &rest)) {
+        work(name);
     }
+}
+
+// Adds the events of the list; each event that does not work becomes a line of `missing`.
+void add_listed(const char* list, bool (*add)(const char*), char* missing, size_t size) {
+    *missing = '\0';
+    for_each_name(list, [=](const char* name) {
+        const bool group = strcmp(name, kDefault) == 0;
+        if (group) add_defaults(add);
+        if (group ? g_events == 0 : !add(name)) append(missing, size, '\n', name);
+    });
 }
 
 // True when the kernel counts each event of the list; `default` may stand for more.
 bool is_all_of_kernel(const char* list) {
-    char names[sizeof(Options::metrics)];
-    snprintf(names, sizeof(names), "%s", list);
-    char* rest = nullptr;
-    for (char* name = strtok_r(names, ",", &rest); name != nullptr;
-         name = strtok_r(nullptr, ",", &rest)) {
-        if (find_kernel_event(name) == nullptr) return false;
-    }
-    return true;
+    bool all = true;
+    for_each_name(list, [&](const char* name) { all = all && find_kernel_event(name) != nullptr; });
+    return all;
 }
 // True when all events that PAPI counts here, if any, are counted by the kernel as well.
 bool is_all_of_kernel() {
@@ -255,43 +247,6 @@ bool is_all_of_kernel() {
 
 bool is_reporter() { return launcher_rank() <= 0; }
 
-// Whether any line of `missing` satisfies `is`.
-template <typename Is>
-bool is_any(const char* missing, Is is) {
-    char names[sizeof(Options::metrics)];
-    snprintf(names, sizeof(names), "%s", missing);
-    char* rest = nullptr;
-    for (char* name = strtok_r(names, "\n", &rest); name != nullptr;
-         name = strtok_r(nullptr, "\n", &rest)) {
-        if (is(name)) return true;
-    }
-    return false;
-}
-
-// Advice on the missing events: the strictest requirement.
-const char* what_it_takes(const char* missing, bool has_papi) {
-    const auto is_of_hardware = [](const char* name) {
-        return strcmp(name, kDefault) != 0 && find_kernel_event(name) == nullptr;
-    };
-    const auto is_in_kernel = [](const char* name) {
-        return happens_in_kernel(name) == InKernel::kOnly;
-    };
-    if (is_any(missing, is_of_hardware)) {
-        return has_papi
-                   ? "hardware counters need a processor, or virtual machine, that has them and "
-                     "that PAPI knows; else kernel.perf_event_paranoid of 2 or less, and in a "
-                     "container leave for perf_event_open (CAP_PERFMON, or a seccomp profile "
-                     "that allows it)"
-                   : "libpapi was not found (libpapi7.0)";
-    }
-    if (is_any(missing, is_in_kernel)) {
-        return "what happens in the kernel alone needs kernel.perf_event_paranoid of 1 or less or "
-               "CAP_PERFMON, and in a container a seccomp profile that allows perf_event_open";
-    }
-    return "it needs kernel.perf_event_paranoid of 2 or less or CAP_PERFMON, and in a container a "
-           "seccomp profile that allows perf_event_open";
-}
-
 // True when neither PAPI nor the kernel has such an event. Unknown without PAPI: false.
 bool is_unknown(const char* name) {
     int code = 0;
@@ -299,39 +254,25 @@ bool is_unknown(const char* name) {
            g_papi.event_name_to_code(name, &code) != Papi::kOk;
 }
 
-// Copies the lines of `missing` that are unknown events, or those that are known.
-void lines_of(const char* missing, bool unknown, char* lines, size_t size) {
-    *lines = '\0';
-    is_any(missing, [=](const char* name) {
-        if (is_unknown(name) == unknown) append_line(lines, size, name);
-        return false;
-    });
-}
-
-void say_missing(const char* missing, bool any, bool has_papi) {
+void say_missing(const char* missing, bool has_papi) {
     if (!is_reporter()) return;
-    const char* const rest = any ? ", the rest is counted" : ", and nothing else";
-    char unknown[sizeof(Options::metrics)] = {};
-    char known[sizeof(Options::metrics)] = {};
-    if (has_papi) {
-        lines_of(missing, true, unknown, sizeof(unknown));
-        lines_of(missing, false, known, sizeof(known));
-    } else {
-        snprintf(known, sizeof(known), "%s", missing);
-    }
-    for (char* const lines : {unknown, known}) {
-        for (char* at = lines; *at != '\0'; ++at) {
-            if (*at == '\n') *at = ' ';
-        }
-    }
+    const char* const rest = g_events != 0 ? "the rest is counted" : "nothing is counted";
+    char unknown[300] = {};
+    char known[300] = {};
+    for_each_name(missing, [&](const char* name) {
+        append(has_papi && is_unknown(name) ? unknown : known, sizeof(known), ' ', name);
+    });
     if (*unknown != '\0') {
-        warn("PAPI knows no event %.300s (papi_avail and papi_native_avail list them)%s", unknown,
-             *known != '\0' ? ""
-             : any          ? "; the rest is counted"
-                            : "; nothing is counted");
+        warn("PAPI knows no event %s (papi_avail and papi_native_avail list them); %s", unknown,
+             rest);
     }
+    const char* const papi = has_papi || is_all_of_kernel(missing) ? "" : "libpapi (libpapi7.0), ";
     if (*known != '\0') {
-        warn("cannot count %.300s here%s: %s", known, rest, what_it_takes(missing, has_papi));
+        warn(
+            "cannot count %s here, %s: dwell info tells what works; it takes "
+            "%skernel.perf_event_paranoid of 2 or less (1 for switches and migrations) or "
+            "CAP_PERFMON, and in a container leave for perf_event_open",
+            known, rest, papi);
     }
 }
 
@@ -365,25 +306,25 @@ void open_metrics(Thread* thread) {
     }
     const bool has_papi = !is_all_of_kernel(list) && open_papi();
     char missing[sizeof(Options::metrics)] = {};
-    if (has_papi) add_listed(list, kPapi, missing, sizeof(missing));
+    if (has_papi) add_listed(list, add_event, missing, sizeof(missing));
     g_counters = {g_events, open_set, read_set, close_set};
     if (is_all_of_kernel()) {
         g_events = 0;
         g_multiplexed = false;
-        add_listed(list, kKernel, missing, sizeof(missing));
+        add_listed(list, add_of_kernel, missing, sizeof(missing));
         g_counters = kernel_source();
     }
     FileHeader* header = g_process.header;
     if (*missing != '\0') {
         header->metrics_missing = write_text(thread, missing, strlen(missing));
-        say_missing(missing, g_events != 0, has_papi);
+        say_missing(missing, has_papi);
     }
     if (g_events == 0) return;
     if (g_multiplexed) {
         __atomic_fetch_or(&header->flags, uint32_t{kFileMultiplexed}, __ATOMIC_RELAXED);
     }
     char names[kMetricLimit * sizeof(g_name[0])] = {};
-    for (int i = 0; i < g_events; ++i) append_line(names, sizeof(names), g_name[i]);
+    for (int i = 0; i < g_events; ++i) append(names, sizeof(names), '\n', g_name[i]);
     use_counters(thread, &g_counters, names);
 }
 

@@ -91,15 +91,6 @@ bool take(ThreadMetrics* metrics, uint64_t* counted) {
     return !paused;
 }
 
-CellIndex search_part(const Thread* thread, CellIndex node) {
-    for (CellIndex at = thread->record->first_metric; at != 0;) {
-        const auto* part = cell_at<MetricPart>(at);
-        if (part->node == node) return at;
-        at = part->next;
-    }
-    return 0;
-}
-
 // The slot of the node, or the free slot for it.
 MetricSlot* slot_of(const ThreadMetrics* metrics, CellIndex node) {
     const uint32_t last = metrics->slot_count - 1;
@@ -117,7 +108,7 @@ void* map_filled(size_t bytes) {
     return memory != MAP_FAILED ? memory : nullptr;
 }
 
-// Makes room for one more entry; false when there is no memory: look-ups take longer.
+// Makes room for one more entry; false when there is no memory.
 bool make_room(ThreadMetrics* metrics) {
     if (metrics->used < metrics->slot_count / 4 * 3) return true;
     const int saved_errno = errno;
@@ -141,32 +132,27 @@ MetricPart* part_of(Thread* thread, CellIndex node) {
     ThreadMetrics* metrics = thread->metrics;
     MetricSlot* slot = slot_of(metrics, node);
     if (slot->node != 0) return cell_at<MetricPart>(slot->part);
-    const bool has_room = make_room(metrics);
-    const CellIndex known = has_room ? 0 : search_part(thread, node);
-    const CellIndex cell = known != 0 ? known : take_cells(thread, kMetricCells);
+    const CellIndex cell = make_room(metrics) ? take_cells(thread, kMetricCells) : CellIndex{0};
     if (cell == 0) return nullptr;
     auto* part = cell_at<MetricPart>(cell);
-    if (known == 0) {
-        part->node = node;
-        part->next = thread->record->first_metric;
-        __atomic_store_n(&thread->record->first_metric, cell, __ATOMIC_RELEASE);
-    }
-    if (has_room) {
-        *slot_of(metrics, node) = {node, cell};
-        metrics->used += 1;
-    }
+    part->node = node;
+    part->next = thread->record->first_metric;
+    __atomic_store_n(&thread->record->first_metric, cell, __ATOMIC_RELEASE);
+    *slot_of(metrics, node) = {node, cell};
+    metrics->used += 1;
     return part;
 }
 
 // Enters the metrics of an ended thread, whose records this thread took over, into the table.
-void adopt_parts(Thread* thread) {
+bool adopt_parts(Thread* thread) {
     for (CellIndex at = thread->record->first_metric; at != 0;) {
         const auto* part = cell_at<MetricPart>(at);
-        if (!make_room(thread->metrics)) return;
+        if (!make_room(thread->metrics)) return false;
         *slot_of(thread->metrics, part->node) = {part->node, at};
         thread->metrics->used += 1;
         at = part->next;
     }
+    return true;
 }
 
 void charge(Thread* thread, CellIndex node, const uint64_t* counted) {
@@ -268,10 +254,7 @@ void drop_metrics(Thread* thread) {
 bool make_metrics(Thread* thread) {
     thread->metrics = static_cast<ThreadMetrics*>(map_filled(sizeof(ThreadMetrics)));
     if (thread->metrics == nullptr) return false;
-    if (make_room(thread->metrics)) {
-        adopt_parts(thread);
-        return true;
-    }
+    if (make_room(thread->metrics) && adopt_parts(thread)) return true;
     drop_metrics(thread);
     return false;
 }
