@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "runtime/contract/raw_io.h"
@@ -33,10 +32,13 @@ constexpr const char* kEntryNames[kGompEntries] = {
 #undef DWELL_GOMP_NAME
 };
 
-std::atomic<GompRuntime*> g_runtimes{nullptr};
+// Static, so that they need no memory. Programs have one, or one for each library of Python.
+constexpr int kMostRuntimes = 64;
+GompRuntime g_runtimes[kMostRuntimes];
+std::atomic<int> g_runtime_count{0};  // written with StateLock held
 
 // Cache for processes with several runtimes that modules keep to themselves: return address, and
-// above it the runtime's number.
+// above it the runtime's number, from 1.
 constexpr uint32_t kCallers = 1024;
 constexpr int kNumberShift = 48;
 constexpr uint64_t kAddressBits = (uint64_t{1} << kNumberShift) - 1;
@@ -82,56 +84,36 @@ bool is_libgomp(const void* base, void* library) {
 uint64_t code_frame() { return t_gomp.frame; }
 
 GompRuntime* known_runtime(const void* base) {
-    for (GompRuntime* at = g_runtimes.load(std::memory_order_acquire); at; at = at->following) {
-        if (at->base == base) return at;
+    const int count = g_runtime_count.load(std::memory_order_acquire);
+    for (int i = 0; i < count; ++i) {
+        if (g_runtimes[i].base == base) return &g_runtimes[i];
     }
     return nullptr;
-}
-
-constinit SpareRuntime g_spare_runtime;
-
-GompRuntime* take_runtime() {
-    void* const memory = mmap(nullptr, sizeof(GompRuntime), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED) return static_cast<GompRuntime*>(memory);
-    GompRuntime* const spare = g_spare_runtime.take();
-    if (spare == nullptr) no_definition("anything: out of memory");
-    return spare;
-}
-
-void give_back_runtime(GompRuntime* runtime) {
-    if (g_spare_runtime.is(runtime)) {
-        g_spare_runtime.give_back();
-    } else {
-        munmap(runtime, sizeof(GompRuntime));
-    }
 }
 
 GompRuntime* runtime_of(void* definition, void* scope) {
     const void* const base = base_of(definition);
     if (GompRuntime* const known = known_runtime(base)) return known;
     void* const library = library_of(definition);
+    int (*num_threads)() = nullptr;
+    if (library != nullptr) find_symbol(library, "omp_get_num_threads", &num_threads);
     const bool observed = is_libgomp(base, library) && may_observe_omp();
     // Another thread may be starting too; its region is not observed then.
     const bool starts = observed && start_omp();
-    GompRuntime* const made = take_runtime();
+    const StateLock lock;
+    if (GompRuntime* const known = known_runtime(base)) return known;
+    const int count = g_runtime_count.load(std::memory_order_relaxed);
+    if (count == kMostRuntimes) no_definition("anything: there are too many of them");
+    GompRuntime* const made = &g_runtimes[count];
     made->base = base;
     made->scope = scope;
-    if (library != nullptr) find_symbol(library, "omp_get_num_threads", &made->num_threads);
-    made->observed = observed && made->num_threads != nullptr;
+    made->num_threads = num_threads;
+    made->observed = observed && num_threads != nullptr;
     if (made->observed) g_gomp_code_frame = code_frame;
     if (made->observed && starts) {
         __atomic_fetch_or(&g_process.header->flags, uint32_t{kFileGomp}, __ATOMIC_RELAXED);
     }
-    const StateLock lock;
-    if (GompRuntime* const known = known_runtime(base)) {
-        give_back_runtime(made);
-        return known;
-    }
-    made->following = g_runtimes.load(std::memory_order_relaxed);
-    made->number =
-        static_cast<uint16_t>(made->following != nullptr ? made->following->number + 1 : 1);
-    g_runtimes.store(made, std::memory_order_release);
+    g_runtime_count.store(count + 1, std::memory_order_release);
     return made;
 }
 
@@ -159,9 +141,7 @@ GompRuntime* find_gomp_runtime(uint64_t return_address, GompEntry entry) {
     std::atomic<uint64_t>& place = caller_place(return_address);
     const uint64_t known = place.load(std::memory_order_relaxed);
     if (known != 0 && (known & kAddressBits) == return_address) {
-        for (GompRuntime* at = g_runtimes.load(std::memory_order_acquire); at; at = at->following) {
-            if (at->number == known >> kNumberShift) return at;
-        }
+        return &g_runtimes[(known >> kNumberShift) - 1];
     }
     const int saved_errno = errno;
     const char* const name = kEntryNames[entry];
@@ -171,7 +151,8 @@ GompRuntime* find_gomp_runtime(uint64_t return_address, GompEntry entry) {
         g_gomp_runtime.store(runtime, std::memory_order_release);
     } else {
         runtime = runtime_of_module(return_address, name);
-        place.store(uint64_t{runtime->number} << kNumberShift | (return_address & kAddressBits),
+        const auto number = static_cast<uint64_t>(runtime - g_runtimes) + 1;
+        place.store(number << kNumberShift | (return_address & kAddressBits),
                     std::memory_order_relaxed);
     }
     errno = saved_errno;
@@ -188,7 +169,7 @@ void* find_gomp_next(GompRuntime* runtime, GompEntry entry) {
 }
 
 void forget_gomp_callers() {
-    if (g_runtimes.load(std::memory_order_relaxed) == nullptr) return;
+    if (g_runtime_count.load(std::memory_order_relaxed) == 0) return;
     for (std::atomic<uint64_t>& place : g_callers) place.store(0, std::memory_order_relaxed);
 }
 
@@ -246,32 +227,42 @@ DWELL_GOMP_CODE void run_region(void* of) {
 }
 
 DWELL_BODY Region begin_region(const GompCall& call, void (*code)(void*), void* data,
-                               OmpConstruct construct = OmpConstruct::kNone,
-                               int64_t increment = 1) {
+                               OmpConstruct construct, int64_t increment) {
     OmpTeam* const team = omp_fork_code(address_of_code(code), call.frame);
     return {nullptr,   code,     data, call.runtime, team, __builtin_thread_pointer(),
             construct, increment};
 }
-// True where the call is not reported here, but perhaps by libomp.
-DWELL_BODY bool passes_region(const GompCall& call, void (*code)(void*)) {
-    if (!call.observed) t_gomp_request.region = address_of_code(code);
-    return !call.observed;
-}
-// Likewise for a region that consists of one loop or sections: the forking thread begins it outside
-// of the region's code, the others from libomp.
-DWELL_BODY bool passes_combined(const GompCall& call, void (*code)(void*)) {
-    if (!call.observed) t_gomp_request.loop = address_of_code(code);
-    return passes_region(call, code);
-}
-DWELL_BODY bool passes_barrier(const GompCall& call) {
-    if (!call.observed) t_gomp_request.barrier = true;
-    return !call.observed;
-}
-
 DWELL_BODY void end_region(const Region& region) {
     omp_barrier_end();
     omp_implicit_end();
     omp_join(region.team);
+}
+
+// A region around next(code, data), which may consist of one `construct`.
+template <typename Next>
+DWELL_BODY auto make_region(const GompCall& call, void (*code)(void*), void* data,
+                            OmpConstruct construct, int64_t increment, Next next) {
+    if (!call.observed) {  // perhaps reported by libomp
+        // The forking thread begins one loop or sections outside of the region's code, the others
+        // from libomp.
+        if (construct != OmpConstruct::kNone) t_gomp_request.loop = address_of_code(code);
+        t_gomp_request.region = address_of_code(code);
+        return next(code, data);
+    }
+    Region region = begin_region(call, code, data, construct, increment);
+    if constexpr (__is_same(decltype(next(code, data)), void)) {
+        next(run_region, &region);
+        end_region(region);
+    } else {
+        region.reductions = *static_cast<void**>(data);
+        const auto threads = next(run_region, &region);
+        end_region(region);
+        return threads;
+    }
+}
+DWELL_BODY bool passes_barrier(const GompCall& call) {
+    if (!call.observed) t_gomp_request.barrier = true;
+    return !call.observed;
 }
 
 }  // namespace
@@ -283,82 +274,51 @@ using namespace dwell;
 extern "C" {
 
 // NOLINTBEGIN(readability-identifier-naming): libgomp's names (libgomp_g.h)
-DWELL_EXPORT void GOMP_parallel(void (*code)(void*), void* data, unsigned threads, unsigned flags) {
-    DWELL_GOMP_CALL(parallel);
-    if (passes_region(call, code)) return next(code, data, threads, flags);
-    Region region = begin_region(call, code, data);
-    next(run_region, &region, threads, flags);
-    end_region(region);
-}
-
-DWELL_EXPORT unsigned GOMP_parallel_reductions(void (*code)(void*), void* data, unsigned threads,
-                                               unsigned flags) {
-    DWELL_GOMP_CALL(parallel_reductions);
-    if (passes_region(call, code)) return next(code, data, threads, flags);
-    Region region = begin_region(call, code, data);
-    region.reductions = *static_cast<void**>(data);
-    const unsigned size = next(run_region, &region, threads, flags);
-    end_region(region);
-    return size;
-}
-
-DWELL_EXPORT void GOMP_parallel_sections(void (*code)(void*), void* data, unsigned threads,
-                                         unsigned sections, unsigned flags) {
-    DWELL_GOMP_CALL(parallel_sections);
-    if (passes_combined(call, code)) return next(code, data, threads, sections, flags);
-    Region region = begin_region(call, code, data, OmpConstruct::kSections);
-    next(run_region, &region, threads, sections, flags);
-    end_region(region);
-}
-
-#define PARALLEL_LOOP(name, construct)                                                             \
-    DWELL_EXPORT void GOMP_parallel_loop_##name(void (*code)(void*), void* data, unsigned threads, \
-                                                long begin, long end, long increment, long chunk,  \
-                                                unsigned flags) {                                  \
-        DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
-        if (passes_combined(call, code))                                                           \
-            return next(code, data, threads, begin, end, increment, chunk, flags);                 \
-        Region region = begin_region(call, code, data, OmpConstruct::construct, increment);        \
-        next(run_region, &region, threads, begin, end, increment, chunk, flags);                   \
-        end_region(region);                                                                        \
+#define REGION(Result, name, construct, increment, parameters, ...)                    \
+    DWELL_EXPORT Result GOMP_##name parameters {                                       \
+        DWELL_GOMP_CALL(name);                                                         \
+        return make_region(                                                            \
+            call, code, data, OmpConstruct::construct, increment,                      \
+            [=](void (*run)(void*), void* of) { return next(run, of, __VA_ARGS__); }); \
     }
+REGION(void, parallel, kNone, 1,
+       (void (*code)(void*), void* data, unsigned threads, unsigned flags), threads, flags)
+REGION(unsigned, parallel_reductions, kNone, 1,
+       (void (*code)(void*), void* data, unsigned threads, unsigned flags), threads, flags)
+REGION(void, parallel_sections, kSections, 1,
+       (void (*code)(void*), void* data, unsigned threads, unsigned sections, unsigned flags),
+       threads, sections, flags)
+#define PARALLEL_LOOP(name, construct)                                               \
+    REGION(void, parallel_loop_##name, construct, increment,                         \
+           (void (*code)(void*), void* data, unsigned threads, long begin, long end, \
+            long increment, long chunk, unsigned flags),                             \
+           threads, begin, end, increment, chunk, flags)
 PARALLEL_LOOP(static, kStaticLoop)
 PARALLEL_LOOP(dynamic, kDynamicLoop)
 PARALLEL_LOOP(guided, kGuidedLoop)
 PARALLEL_LOOP(nonmonotonic_dynamic, kDynamicLoop)
 PARALLEL_LOOP(nonmonotonic_guided, kGuidedLoop)
-#define PARALLEL_RUNTIME_LOOP(name)                                                                \
-    DWELL_EXPORT void GOMP_parallel_loop_##name(void (*code)(void*), void* data, unsigned threads, \
-                                                long begin, long end, long increment,              \
-                                                unsigned flags) {                                  \
-        DWELL_GOMP_CALL(parallel_loop_##name);                                                     \
-        if (passes_combined(call, code))                                                           \
-            return next(code, data, threads, begin, end, increment, flags);                        \
-        Region region = begin_region(call, code, data, OmpConstruct::kLoop, increment);            \
-        next(run_region, &region, threads, begin, end, increment, flags);                          \
-        end_region(region);                                                                        \
-    }
+#define PARALLEL_RUNTIME_LOOP(name)                                                  \
+    REGION(void, parallel_loop_##name, kLoop, increment,                             \
+           (void (*code)(void*), void* data, unsigned threads, long begin, long end, \
+            long increment, unsigned flags),                                         \
+           threads, begin, end, increment, flags)
 PARALLEL_RUNTIME_LOOP(runtime)
 PARALLEL_RUNTIME_LOOP(nonmonotonic_runtime)
 PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 
 // Also called at the end of a single construct.
-DWELL_EXPORT void GOMP_barrier() {
-    DWELL_GOMP_CALL(barrier);
-    if (passes_barrier(call)) return next();
-    const bool implicit = t_gomp.after_single;
-    end_gomp_single();
-    at_gomp_barrier(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
-                    call.address, next);
-}
-DWELL_EXPORT bool GOMP_barrier_cancel() {
-    DWELL_GOMP_CALL(barrier_cancel);
-    if (passes_barrier(call)) return next();
-    const bool implicit = t_gomp.after_single;
-    end_gomp_single();
-    return at_gomp_barrier(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier,
-                           call.address, next);
-}
+#define BARRIER(Result, name)                                                                      \
+    DWELL_EXPORT Result GOMP_##name() {                                                            \
+        DWELL_GOMP_CALL(name);                                                                     \
+        if (passes_barrier(call)) return next();                                                   \
+        const bool implicit = t_gomp.after_single;                                                 \
+        end_gomp_single();                                                                         \
+        return at_gomp_barrier(implicit ? OmpConstruct::kImplicitBarrier : OmpConstruct::kBarrier, \
+                               call.address, next);                                                \
+    }
+BARRIER(void, barrier)
+BARRIER(bool, barrier_cancel)
 
 #define MUTEX(name, construct, declared, given)           \
     DWELL_EXPORT void GOMP_##name##_start(declared) {     \

@@ -51,41 +51,13 @@ enum GompEntry : int {
 #undef DWELL_GOMP_NUMBER
 };
 
-// A library that defines the entry points; never freed.
+// A library that defines the entry points.
 struct GompRuntime {
     const void* base;  // load address
     void* scope;       // for dlsym(): RTLD_NEXT or a handle
     bool observed;     // its calls are reported
-    uint16_t number;   // from 1
     int (*num_threads)();
-    GompRuntime* following;
     std::atomic<void*> next[kGompEntries];
-};
-
-// A static instance, so that a program without memory can have the one runtime that nearly all
-// have. Any thread.
-class SpareRuntime {
-  public:
-    // The initial instance; null: already taken.
-    GompRuntime* take() { return taken_.exchange(true) ? nullptr : &runtime_; }
-    bool is(const GompRuntime* runtime) const { return runtime == &runtime_; }
-    // Only before another thread knows it.
-    void give_back() {
-        runtime_.base = nullptr;
-        runtime_.scope = nullptr;
-        runtime_.observed = false;
-        runtime_.number = 0;
-        runtime_.num_threads = nullptr;
-        runtime_.following = nullptr;
-        for (std::atomic<void*>& next : runtime_.next) {
-            next.store(nullptr, std::memory_order_relaxed);
-        }
-        taken_.store(false);
-    }
-
-  private:
-    GompRuntime runtime_{};
-    std::atomic<bool> taken_{false};
 };
 
 // The region or task that a thread executes for a runtime.

@@ -59,17 +59,11 @@ DWELL_BODY void end_loop() {
 
 // The schedule argument of GOMP_loop_start() (gomp-constants.h, enum gomp_schedule_type).
 constexpr OmpConstruct construct_of_schedule(long schedule) {
+    using enum OmpConstruct;
     constexpr long kKind = 7;
-    switch (schedule & kKind) {
-        case 1:
-            return OmpConstruct::kStaticLoop;
-        case 2:
-            return OmpConstruct::kDynamicLoop;
-        case 3:
-            return OmpConstruct::kGuidedLoop;
-        default:
-            return OmpConstruct::kLoop;
-    }
+    constexpr OmpConstruct kOfKind[kKind + 1] = {kLoop, kStaticLoop, kDynamicLoop, kGuidedLoop,
+                                                 kLoop, kLoop,       kLoop,        kLoop};
+    return kOfKind[schedule & kKind];
 }
 
 using NextChunk = bool (*)(long*, long*);
@@ -119,25 +113,24 @@ extern "C" {
 // NOLINTBEGIN(readability-identifier-naming): libgomp's names (libgomp_g.h)
 using Ull = unsigned long long;
 
+#define BEGINS(name, construct, parameters, arguments)                                             \
+    DWELL_EXPORT bool GOMP_##name parameters {                                                     \
+        DWELL_GOMP_CALL(name);                                                                     \
+        return begin_loop(call, construct, increment, begin, end, [=] { return next arguments; }); \
+    }
 #define NEXT_CHUNK(name, Number)                                       \
     DWELL_EXPORT bool GOMP_##name##_next(Number* begin, Number* end) { \
         DWELL_GOMP_CALL(name##_next);                                  \
         return next_chunk(call, next, begin, end);                     \
     }
-#define LOOP(schedule, construct)                                                               \
-    DWELL_EXPORT bool GOMP_loop_##schedule##_start(long first, long last, long increment,       \
-                                                   long chunk, long* begin, long* end) {        \
-        DWELL_GOMP_CALL(loop_##schedule##_start);                                               \
-        return begin_loop(call, OmpConstruct::construct, increment, begin, end,                 \
-                          [=] { return next(first, last, increment, chunk, begin, end); });     \
-    }                                                                                           \
-    NEXT_CHUNK(loop_##schedule, long)                                                           \
-    DWELL_EXPORT bool GOMP_loop_ull_##schedule##_start(                                         \
-        bool up, Ull first, Ull last, Ull increment, Ull chunk, Ull* begin, Ull* end) {         \
-        DWELL_GOMP_CALL(loop_ull_##schedule##_start);                                           \
-        return begin_loop(call, OmpConstruct::construct, increment, begin, end,                 \
-                          [=] { return next(up, first, last, increment, chunk, begin, end); }); \
-    }                                                                                           \
+#define LOOP(schedule, construct)                                                          \
+    BEGINS(loop_##schedule##_start, OmpConstruct::construct,                               \
+           (long first, long last, long increment, long chunk, long* begin, long* end),    \
+           (first, last, increment, chunk, begin, end))                                    \
+    NEXT_CHUNK(loop_##schedule, long)                                                      \
+    BEGINS(loop_ull_##schedule##_start, OmpConstruct::construct,                           \
+           (bool up, Ull first, Ull last, Ull increment, Ull chunk, Ull* begin, Ull* end), \
+           (up, first, last, increment, chunk, begin, end))                                \
     NEXT_CHUNK(loop_ull_##schedule, Ull)
 LOOP(static, kStaticLoop)
 LOOP(dynamic, kDynamicLoop)
@@ -147,96 +140,63 @@ LOOP(nonmonotonic_guided, kGuidedLoop)
 LOOP(ordered_static, kStaticLoop)
 LOOP(ordered_dynamic, kDynamicLoop)
 LOOP(ordered_guided, kGuidedLoop)
-#define RUNTIME_LOOP(schedule)                                                                \
-    DWELL_EXPORT bool GOMP_loop_##schedule##_start(long first, long last, long increment,     \
-                                                   long* begin, long* end) {                  \
-        DWELL_GOMP_CALL(loop_##schedule##_start);                                             \
-        return begin_loop(call, OmpConstruct::kLoop, increment, begin, end,                   \
-                          [=] { return next(first, last, increment, begin, end); });          \
-    }                                                                                         \
-    NEXT_CHUNK(loop_##schedule, long)                                                         \
-    DWELL_EXPORT bool GOMP_loop_ull_##schedule##_start(bool up, Ull first, Ull last,          \
-                                                       Ull increment, Ull* begin, Ull* end) { \
-        DWELL_GOMP_CALL(loop_ull_##schedule##_start);                                         \
-        return begin_loop(call, OmpConstruct::kLoop, increment, begin, end,                   \
-                          [=] { return next(up, first, last, increment, begin, end); });      \
-    }                                                                                         \
+#define RUNTIME_LOOP(schedule)                                                  \
+    BEGINS(loop_##schedule##_start, OmpConstruct::kLoop,                        \
+           (long first, long last, long increment, long* begin, long* end),     \
+           (first, last, increment, begin, end))                                \
+    NEXT_CHUNK(loop_##schedule, long)                                           \
+    BEGINS(loop_ull_##schedule##_start, OmpConstruct::kLoop,                    \
+           (bool up, Ull first, Ull last, Ull increment, Ull* begin, Ull* end), \
+           (up, first, last, increment, begin, end))                            \
     NEXT_CHUNK(loop_ull_##schedule, Ull)
 RUNTIME_LOOP(runtime)
 RUNTIME_LOOP(nonmonotonic_runtime)
 RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 RUNTIME_LOOP(ordered_runtime)
-
 // The schedule is an argument; the pointers for the first chunk may be null.
-#define GENERAL_LOOP(name)                                                                        \
-    DWELL_EXPORT bool GOMP_loop_##name(long first, long last, long increment, long schedule,      \
-                                       long chunk, long* begin, long* end, uintptr_t* reductions, \
-                                       void** memory) {                                           \
-        DWELL_GOMP_CALL(loop_##name);                                                             \
-        return begin_loop(call, construct_of_schedule(schedule), increment, begin, end, [=] {     \
-            return next(first, last, increment, schedule, chunk, begin, end, reductions, memory); \
-        });                                                                                       \
-    }                                                                                             \
-    DWELL_EXPORT bool GOMP_loop_ull_##name(bool up, Ull first, Ull last, Ull increment,           \
-                                           long schedule, Ull chunk, Ull* begin, Ull* end,        \
-                                           uintptr_t* reductions, void** memory) {                \
-        DWELL_GOMP_CALL(loop_ull_##name);                                                         \
-        return begin_loop(call, construct_of_schedule(schedule), increment, begin, end, [=] {     \
-            return next(up, first, last, increment, schedule, chunk, begin, end, reductions,      \
-                        memory);                                                                  \
-        });                                                                                       \
-    }
+#define GENERAL_LOOP(name)                                                                     \
+    BEGINS(loop_##name, construct_of_schedule(schedule),                                       \
+           (long first, long last, long increment, long schedule, long chunk, long* begin,     \
+            long* end, uintptr_t* reductions, void** memory),                                  \
+           (first, last, increment, schedule, chunk, begin, end, reductions, memory))          \
+    BEGINS(loop_ull_##name, construct_of_schedule(schedule),                                   \
+           (bool up, Ull first, Ull last, Ull increment, long schedule, Ull chunk, Ull* begin, \
+            Ull* end, uintptr_t* reductions, void** memory),                                   \
+           (up, first, last, increment, schedule, chunk, begin, end, reductions, memory))
 GENERAL_LOOP(start)
 GENERAL_LOOP(ordered_start)
 
-DWELL_EXPORT void GOMP_loop_end_nowait() {
-    DWELL_GOMP_CALL(loop_end_nowait);
-    if (call.observed) end_loop();
-    next();
-}
-DWELL_EXPORT void GOMP_loop_end() {
-    DWELL_GOMP_CALL(loop_end);
-    if (passes_end(call, call.address)) return next();
-    end_loop();
-    at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
-}
-DWELL_EXPORT bool GOMP_loop_end_cancel() {
-    DWELL_GOMP_CALL(loop_end_cancel);
-    if (passes_end(call, call.address)) return next();
-    end_loop();
-    return at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
-}
+#define SECTIONS(name, parameters, arguments)                \
+    DWELL_EXPORT unsigned GOMP_##name parameters {           \
+        DWELL_GOMP_CALL(name);                               \
+        if (passes_worksharing(call)) return next arguments; \
+        end_gomp_single();                                   \
+        omp_begin(OmpConstruct::kSections, call.address);    \
+        return next arguments;                               \
+    }
+SECTIONS(sections_start, (unsigned count), (count))
+SECTIONS(sections2_start, (unsigned count, uintptr_t* reductions, void** memory),
+         (count, reductions, memory))
 
-DWELL_EXPORT unsigned GOMP_sections_start(unsigned count) {
-    DWELL_GOMP_CALL(sections_start);
-    if (passes_worksharing(call)) return next(count);
-    end_gomp_single();
-    omp_begin(OmpConstruct::kSections, call.address);
-    return next(count);
-}
-DWELL_EXPORT unsigned GOMP_sections2_start(unsigned count, uintptr_t* reductions, void** memory) {
-    DWELL_GOMP_CALL(sections2_start);
-    if (passes_worksharing(call)) return next(count, reductions, memory);
-    end_gomp_single();
-    omp_begin(OmpConstruct::kSections, call.address);
-    return next(count, reductions, memory);
-}
-DWELL_EXPORT void GOMP_sections_end_nowait() {
-    DWELL_GOMP_CALL(sections_end_nowait);
-    if (call.observed) omp_end(OmpConstruct::kSections);
-    next();
-}
-DWELL_EXPORT void GOMP_sections_end() {
-    DWELL_GOMP_CALL(sections_end);
-    if (passes_end(call, call.address)) return next();
-    omp_end(OmpConstruct::kSections);
-    at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
-}
-DWELL_EXPORT bool GOMP_sections_end_cancel() {
-    DWELL_GOMP_CALL(sections_end_cancel);
-    if (passes_end(call, call.address)) return next();
-    omp_end(OmpConstruct::kSections);
-    return at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next);
-}
+// The end of a loop or of sections, with and without a barrier.
+#define ENDS_NOWAIT(name, end)        \
+    DWELL_EXPORT void GOMP_##name() { \
+        DWELL_GOMP_CALL(name);        \
+        if (call.observed) end;       \
+        next();                       \
+    }
+#define ENDS(Result, name, end)                                                     \
+    DWELL_EXPORT Result GOMP_##name() {                                             \
+        DWELL_GOMP_CALL(name);                                                      \
+        if (passes_end(call, call.address)) return next();                          \
+        end;                                                                        \
+        return at_gomp_barrier(OmpConstruct::kImplicitBarrier, call.address, next); \
+    }
+ENDS_NOWAIT(loop_end_nowait, end_loop())
+ENDS(void, loop_end, end_loop())
+ENDS(bool, loop_end_cancel, end_loop())
+ENDS_NOWAIT(sections_end_nowait, omp_end(OmpConstruct::kSections))
+ENDS(void, sections_end, omp_end(OmpConstruct::kSections))
+ENDS(bool, sections_end_cancel, omp_end(OmpConstruct::kSections))
 // NOLINTEND(readability-identifier-naming)
 }

@@ -211,20 +211,16 @@ DWELL_EXPORT void GOMP_task(void (*code)(void*), void* data, void (*copy)(void*,
 TASKLOOP(taskloop, long)
 TASKLOOP(taskloop_ull, unsigned long long)
 
-DWELL_EXPORT void GOMP_taskwait() {
-    DWELL_GOMP_CALL(taskwait);
-    if (!call.observed) return next();
-    omp_begin(OmpConstruct::kTaskwait, call.address);
-    next();
-    omp_wait_end(OmpConstruct::kTaskwait);
-}
-DWELL_EXPORT void GOMP_taskwait_depend(void** depend) {
-    DWELL_GOMP_CALL(taskwait_depend);
-    if (!call.observed) return next(depend);
-    omp_begin(OmpConstruct::kTaskwait, call.address);
-    next(depend);
-    omp_wait_end(OmpConstruct::kTaskwait);
-}
+#define TASKWAIT(name, parameters, argument)              \
+    DWELL_EXPORT void GOMP_##name(parameters) {           \
+        DWELL_GOMP_CALL(name);                            \
+        if (!call.observed) return next(argument);        \
+        omp_begin(OmpConstruct::kTaskwait, call.address); \
+        next(argument);                                   \
+        omp_wait_end(OmpConstruct::kTaskwait);            \
+    }
+TASKWAIT(taskwait, , )
+TASKWAIT(taskwait_depend, void** depend, depend)
 DWELL_EXPORT void GOMP_taskgroup_start() {
     DWELL_GOMP_CALL(taskgroup_start);
     if (!call.observed) return next();

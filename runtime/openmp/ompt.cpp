@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <iterator>
 #include <utility>
 
 #include "runtime/contract/ompt_setting.h"
@@ -35,11 +36,6 @@ constexpr int kRuntimesBarrier = 4;
 constexpr int kImplicitWorkshareBarrier = 8;
 constexpr int kImplicitParallelBarrier = 9;
 constexpr int kTeamsBarrier = 10;
-constexpr int kWorkScope = 8;
-constexpr int kWorkLoopStatic = 10;
-constexpr int kWorkLoopDynamic = 11;
-constexpr int kWorkLoopGuided = 12;
-constexpr int kWorkLoopOther = 13;
 constexpr int kLeague = 0x40000000;
 constexpr int kDispatchLoopChunk = 3;
 constexpr int kDispatchTaskloopChunk = 4;
@@ -155,33 +151,15 @@ void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* parallel, ompt_d
     }
 }
 
-OmpConstruct construct_of_work(int kind) {
-    switch (kind) {
-        case ompt_work_loop:
-            return OmpConstruct::kLoop;
-        case kWorkLoopStatic:
-            return OmpConstruct::kStaticLoop;
-        case kWorkLoopDynamic:
-            return OmpConstruct::kDynamicLoop;
-        case kWorkLoopGuided:
-            return OmpConstruct::kGuidedLoop;
-        case kWorkLoopOther:
-            return OmpConstruct::kOtherLoop;
-        case ompt_work_sections:
-            return OmpConstruct::kSections;
-        case ompt_work_single_executor:
-            return OmpConstruct::kSingle;
-        case ompt_work_workshare:
-            return OmpConstruct::kWorkshare;
-        case ompt_work_distribute:
-            return OmpConstruct::kDistribute;
-        case ompt_work_taskloop:
-            return OmpConstruct::kTaskloop;
-        case kWorkScope:
-            return OmpConstruct::kScope;
-        default:  // reported for threads that do not execute a single
-            return OmpConstruct::kNone;
-    }
+// None is reported for threads that do not execute a single.
+OmpConstruct construct_of_work(unsigned kind) {
+    using enum OmpConstruct;
+    // By ompt_work_t of OpenMP 5.2; older headers lack the last.
+    constexpr OmpConstruct kOfWork[] = {kNone,       kLoop,        kSections,   kSingle,   kNone,
+                                        kWorkshare,  kDistribute,  kTaskloop,   kScope,    kNone,
+                                        kStaticLoop, kDynamicLoop, kGuidedLoop, kOtherLoop};
+    static_assert(ompt_work_loop == 1 && ompt_work_taskloop == 7);
+    return kind < std::size(kOfWork) ? kOfWork[kind] : kNone;
 }
 
 // `codeptr`, but libomp reports an own address for a taskloop and its tasks: it is replaced by the
@@ -420,20 +398,14 @@ void task_schedule(ompt_data_t* prior, ompt_task_status_t status, ompt_data_t* n
                            next != nullptr ? &next->value : &none[1]);
 }
 
-OmpConstruct construct_of_target(int kind) {
-    constexpr int kNowait = 8;
-    switch (kind & ~kNowait) {
-        case ompt_target:
-            return OmpConstruct::kTarget;
-        case ompt_target_enter_data:
-            return OmpConstruct::kTargetEnterData;
-        case ompt_target_exit_data:
-            return OmpConstruct::kTargetExitData;
-        case ompt_target_update:
-            return OmpConstruct::kTargetUpdate;
-        default:
-            return OmpConstruct::kNone;
-    }
+OmpConstruct construct_of_target(unsigned kind) {
+    using enum OmpConstruct;
+    constexpr unsigned kNowait = 8;
+    constexpr OmpConstruct kOfTarget[] = {kNone, kTarget, kTargetEnterData, kTargetExitData,
+                                          kTargetUpdate};
+    static_assert(ompt_target == 1 && ompt_target_update == 4);
+    kind &= ~kNowait;
+    return kind < std::size(kOfTarget) ? kOfTarget[kind] : kNone;
 }
 
 void target(ompt_target_t kind, ompt_scope_endpoint_t endpoint, int, ompt_data_t*, ompt_data_t*,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <iterator>
 
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/openmp/ompt_places.h"
@@ -13,20 +14,11 @@ namespace {
 
 // A try takes no time: where it is reported as such it is no construct.
 OmpConstruct construct_of_mutex(ompt_mutex_t kind) {
-    switch (kind) {
-        case ompt_mutex_lock:
-            return OmpConstruct::kLock;
-        case ompt_mutex_nest_lock:
-            return OmpConstruct::kNestLock;
-        case ompt_mutex_critical:
-            return OmpConstruct::kCritical;
-        case ompt_mutex_atomic:
-            return OmpConstruct::kAtomic;
-        case ompt_mutex_ordered:
-            return OmpConstruct::kOrdered;
-        default:
-            return OmpConstruct::kNone;
-    }
+    using enum OmpConstruct;
+    constexpr OmpConstruct kOfMutex[] = {kNone, kLock,     kNone,   kNestLock,
+                                         kNone, kCritical, kAtomic, kOrdered};
+    static_assert(ompt_mutex_lock == 1 && ompt_mutex_ordered == 7);
+    return static_cast<unsigned>(kind) < std::size(kOfMutex) ? kOfMutex[kind] : kNone;
 }
 bool is_lock(OmpConstruct construct) {
     return construct == OmpConstruct::kLock || construct == OmpConstruct::kNestLock;
