@@ -542,7 +542,6 @@ struct FileHeader {
     uint32_t uid;
     int32_t rank;  // in MPI_COMM_WORLD
     int32_t world_size;
-    int32_t host_rank;  // index of this process among the observed ranks of its host, -1 unknown
     int32_t exit_code;  // of MPI_Abort
     CellIndex first_thread;
     CellIndex first_module;
@@ -554,7 +553,6 @@ struct FileHeader {
     uint64_t call_cost_ticks;  // calibrated overhead of one wrapped call
     uint32_t callpath_depth;   // 0 = whole path
     uint32_t sample_hz;        // 0 = off
-    uint32_t peer_limit;
     CellIndex first_text;
     char host[64];
     char job[64];

@@ -37,13 +37,10 @@ struct StatusPage {
     uint32_t within_launcher;  // 1: `dwell run` is below the launcher, and reaches one rank
     uint32_t child_ended;      // 1: the library saw its end
     char child_name[16];       // its name when the library was last loaded in it
-    uint32_t library_loaded;   // processes, launchers and shells included, that loaded libdwell.so
     uint32_t mpi_entered;      // processes that called MPI_Init and are observed
     uint32_t mpi_passed_by;    // processes that started MPI without a call that dwell saw
     uint32_t mpi_unused;       // processes that loaded MPI and did not start it
     uint32_t mpi_processes;    // processes that reached MPI_Init
-    uint32_t mpi_finalized;    // ... and whose records were merged or given up in MPI_Finalize
-    uint32_t child_mpi;        // 1: the started program itself reached MPI_Init
     uint32_t probed;           // processes that the probes of an instrumented program attached
     uint32_t world_size;       // of the first MPI_COMM_WORLD seen
     uint32_t observed;         // observed ranks of that world, on any host
@@ -95,9 +92,7 @@ inline uint32_t status_read(const uint32_t* counter) {
 
 // The library's constructor ran.
 inline void status_loaded(StatusPage* page) {
-    if (page == nullptr) return;
-    status_add(&page->library_loaded);
-    if (page->child_pid != getpid()) return;
+    if (page == nullptr || page->child_pid != getpid()) return;
     prctl(PR_GET_NAME, page->child_name);
     __atomic_store_n(&page->child_loaded, 1u, __ATOMIC_RELEASE);
 }
@@ -159,7 +154,6 @@ inline void status_note(StatusPage* page, const char* text, int rank) {
 inline void status_mpi_started(StatusPage* page, const char* job, int world_size, int observed) {
     if (page == nullptr) return;
     status_add(&page->mpi_processes);
-    if (page->child_pid == getpid()) __atomic_store_n(&page->child_mpi, 1u, __ATOMIC_RELEASE);
     uint32_t none = 0;
     if (__atomic_compare_exchange_n(&page->world_size, &none, static_cast<uint32_t>(world_size),
                                     false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -188,12 +182,6 @@ inline void status_probed(StatusPage* page, const char* job) {
     if (page == nullptr) return;
     status_add(&page->probed);
     status_job(page, job);
-}
-
-// The records of this process need no more care: merged, or kept and reported by the library
-// itself.
-inline void status_mpi_finalized(StatusPage* page) {
-    if (page != nullptr) status_add(&page->mpi_finalized);
 }
 
 // This process is not observed, and a note or a line on stderr gives the reason.

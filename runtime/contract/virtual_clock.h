@@ -47,13 +47,6 @@ inline Ending ending_after(const DualTime& entered, uint64_t left, uint64_t work
                            uint64_t arrival, uint64_t sender_virt) {
     return ending_at(entered, earlier(later(work_end, arrival), left), sender_virt);
 }
-// The message rule: one message that does not wait for its receiver. `entered` is the receive, or
-// the wait that completes it; `found` what a receive costs that finds its message.
-inline Ending message_ending(const DualTime& entered, uint64_t left, const DualTime& sent,
-                             uint64_t transfer_time, uint64_t found) {
-    return ending_after(entered, left, end_of_work(entered, left, found),
-                        arrival_of(sent, left, transfer_time), sent.virt);
-}
 
 // The minimum transfer time of messages of a size after one more message; 0: unknown. The minimum
 // rises slowly, so that a wrong low value (clock error, late stamp) is forgotten.

@@ -160,14 +160,12 @@ void fill_header(int rank) {
     header->rank = rank < 0 ? 0 : rank;
     // Known before MPI_Init, so that a process that execs another program leaves a readable file.
     header->world_size = launcher_size(rank);
-    header->host_rank = -1;
     header->start_ticks = g_process.start_ticks;
     header->start_unix_ns = g_process.start_unix_ns;
     header->callpath_depth = g_process.options.callpath_depth;
     note_processors();
     choose_sampling();
     header->sample_hz = g_process.options.sample_hz;
-    header->peer_limit = g_process.options.peer_limit;
     header->call_cost_ticks = g_process.call_cost_ticks;
     if (profile_reduced_sites()) header->flags |= kFileSitesOff;
     if (g_process.options.io) header->flags |= kFileIo;

@@ -237,7 +237,6 @@ void end_observation() {
     drain_piggybacks();
     review_clocks();
     merge_observed();
-    status_mpi_finalized(status_page());
 }
 
 int finalize(EntryForm form, const Frame* frame) {

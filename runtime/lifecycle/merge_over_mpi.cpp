@@ -167,7 +167,6 @@ int make_tool_comm() {
     }
     free_group(&group);
     free_group(&world);
-    g_process.header->host_rank = g_profiled.place;
     g_profiled.ranks = ranks;
     return count;
 }

@@ -57,7 +57,7 @@ def statements(path):
             walk(child)
             cell = after
 
-    thread, = struct.unpack_from("<I", data, 56)
+    thread, = struct.unpack_from("<I", data, 52)
     while thread:
         _, _, thread, root = struct.unpack_from("<IiII", data, thread * CELL)
         walk(root)

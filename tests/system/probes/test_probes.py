@@ -474,7 +474,7 @@ def read_records(path):
             first = walk(first)
         return sibling
 
-    thread, = struct.unpack_from("<I", data, 56)
+    thread, = struct.unpack_from("<I", data, 52)
     while thread:
         following, root = struct.unpack_from("<II", data, cell * thread + 8)
         walk(root)

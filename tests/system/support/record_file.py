@@ -63,7 +63,7 @@ class RecordFile:
             data = file.read()
         self.roots, self.probes, self.missed, self.dropped, self.modules = {}, 0, 0, 0, {}
         self.grids = {}
-        thread, module = struct.unpack_from("<II", data, 56)
+        thread, module = struct.unpack_from("<II", data, 52)
         while thread:
             at = thread * CELL
             number, _, thread, root = struct.unpack_from("<IiII", data, at)
@@ -77,7 +77,7 @@ class RecordFile:
             text = data[at + CELL:data.index(b"\0", at + CELL)]
             self.modules[number] = text.decode()
             module = struct.unpack_from("<I", data, at)[0]
-        grid = struct.unpack_from("<I", data, 1016)[0]
+        grid = struct.unpack_from("<I", data, 1012)[0]
         while grid:
             after, name, dimensions, periodic = struct.unpack_from("<IIII", data, grid * CELL)
             numbers = struct.unpack_from("<12i", data, grid * CELL + 16)

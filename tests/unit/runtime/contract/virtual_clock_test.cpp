@@ -10,6 +10,14 @@
 namespace dwell {
 namespace {
 
+// The message rule: one message that does not wait for its receiver. `entered` is the receive, or
+// the wait that completes it; `found` what a receive costs that finds its message.
+Ending message_ending(const DualTime& entered, uint64_t left, const DualTime& sent,
+                      uint64_t transfer_time, uint64_t found) {
+    return ending_after(entered, left, end_of_work(entered, left, found),
+                        arrival_of(sent, left, transfer_time), sent.virt);
+}
+
 // The receiver came at 100 and left at 250; the message was sent at 200 and takes 50.
 TEST(MessageRule, ReceiverWaitedForALateSender) {
     const Ending ending = message_ending({100, 100}, 250, {200, 200}, 50, 10);
