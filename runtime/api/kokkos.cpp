@@ -81,22 +81,15 @@ DWELL_EXPORT void kokkosp_request_tool_settings(uint32_t, ToolSettings* settings
     settings->requires_global_fencing = false;
 }
 
-DWELL_EXPORT void kokkosp_begin_parallel_for(const char* name, uint32_t, uint64_t* number) {
-    begin_kernel(name, number);
-}
-DWELL_EXPORT void kokkosp_end_parallel_for(uint64_t number) { end_numbered(number); }
-DWELL_EXPORT void kokkosp_begin_parallel_reduce(const char* name, uint32_t, uint64_t* number) {
-    begin_kernel(name, number);
-}
-DWELL_EXPORT void kokkosp_end_parallel_reduce(uint64_t number) { end_numbered(number); }
-DWELL_EXPORT void kokkosp_begin_parallel_scan(const char* name, uint32_t, uint64_t* number) {
-    begin_kernel(name, number);
-}
-DWELL_EXPORT void kokkosp_end_parallel_scan(uint64_t number) { end_numbered(number); }
-DWELL_EXPORT void kokkosp_begin_fence(const char* name, uint32_t, uint64_t* number) {
-    begin_kernel(name, number);
-}
-DWELL_EXPORT void kokkosp_end_fence(uint64_t number) { end_numbered(number); }
+#define KERNEL(kind)                                                                       \
+    DWELL_EXPORT void kokkosp_begin_##kind(const char* name, uint32_t, uint64_t* number) { \
+        begin_kernel(name, number);                                                        \
+    }                                                                                      \
+    DWELL_EXPORT void kokkosp_end_##kind(uint64_t number) { end_numbered(number); }
+KERNEL(parallel_for)
+KERNEL(parallel_reduce)
+KERNEL(parallel_scan)
+KERNEL(fence)
 
 DWELL_EXPORT void kokkosp_push_profile_region(const char* name) {
     dwell::begin_paired(block(name));

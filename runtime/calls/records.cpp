@@ -110,8 +110,7 @@ inline void add_duration(Node* node, uint64_t ticks, bool estimated) {
     node->count += 1;
     node->ticks += ticks;
     if (estimated && node->min_ticks != UINT64_MAX) return;
-    if (ticks < node->min_ticks) node->min_ticks = ticks;
-    if (ticks > node->max_ticks) node->max_ticks = ticks;
+    add_limits(node, ticks);
 }
 
 // Processes pending samples and counters, of the computation before the call and of the call.
@@ -290,11 +289,9 @@ void record_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, ui
     call->part->last_peer = found;
     auto* record = cell_at<TrafficPeerRecord>(found);
     record->count += 1;
-    record->ticks += ticks;
     record->bytes_sent += sent;
     record->bytes_received += received;
-    if (ticks < record->min_ticks) record->min_ticks = ticks;
-    if (ticks > record->max_ticks) record->max_ticks = ticks;
+    add_time(record, ticks);
 }
 
 void record_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {

@@ -69,9 +69,7 @@ void record_computation(Thread* thread, CellIndex node, Call* call, uint64_t now
     }
     Node* const at = cell_at<Node>(interval);
     at->count += 1;
-    at->ticks += computed;
-    if (computed < at->min_ticks) at->min_ticks = computed;
-    if (computed > at->max_ticks) at->max_ticks = computed;
+    add_time(at, computed);
     if (call != nullptr && computed >= g_least_part_ticks)
         note_work(thread, interval, computed, now, end);
 }

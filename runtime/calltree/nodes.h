@@ -27,6 +27,11 @@ bool is_over_budget();
 CellIndex child_of(Thread* thread, CellIndex parent, const Site& site);
 // The node for `site` among `from` and its ancestors; 0: none.
 CellIndex node_on_path(CellIndex from, const Site& site);
+// True when `node` is `from` or one of its ancestors.
+inline bool is_on_path(CellIndex node, CellIndex from) {
+    while (from != node && from != 0) from = cell_at<Node>(from)->parent;
+    return from == node;
+}
 // The deepest common ancestor of two nodes.
 CellIndex common_ancestor(CellIndex a, CellIndex b);
 

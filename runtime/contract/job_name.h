@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 namespace dwell {
 
 constexpr size_t kJobNameBytes = 64;  // FileHeader::job
@@ -89,37 +91,36 @@ inline bool record_directory(char* out, size_t size, const char* job) {
     return length > 0 && static_cast<size_t>(length) < size;
 }
 
-// Rank of this process according to its launcher; -1 without a launcher.
-inline int launcher_rank() {
-    const char* const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                     "SLURM_PROCID"};
+// The number, `least` or more, that the first of the launcher's variables has; -1: none has. Those
+// that Slurm sets in a batch script, too, are those of a task only in a step.
+inline int launcher_number(std::initializer_list<const char*> variables, long least) {
     for (const char* variable : variables) {
         const char* text = getenv(variable);
         if (text == nullptr || *text == '\0') continue;
-        if (strcmp(variable, "SLURM_PROCID") == 0 && slurm_step() == nullptr) continue;
+        const bool in_steps =
+            strcmp(variable, "SLURM_PROCID") == 0 || strcmp(variable, "SLURM_NTASKS") == 0;
+        if (in_steps && slurm_step() == nullptr) continue;
         char* end = nullptr;
-        const long rank = strtol(text, &end, 10);
-        if (*end == '\0' && rank >= 0 && rank < (1L << 24)) return static_cast<int>(rank);
+        const long number = strtol(text, &end, 10);
+        if (*end == '\0' && number >= least && number <= (1L << 24))
+            return static_cast<int>(number);
     }
     return -1;
+}
+
+// Rank of this process according to its launcher; -1 without a launcher.
+inline int launcher_rank() {
+    return launcher_number({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}, 0);
 }
 
 // Number of ranks according to the launcher; `rank` is launcher_rank(). A size of at most `rank`
 // belongs to another job, such as the allocation around this one, and is ignored: the result is at
 // least rank + 1.
 inline int launcher_size(int rank) {
-    const char* const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
-                                     "SLURM_NTASKS"};
     if (rank < 0) return 1;
-    for (const char* variable : variables) {
-        const char* text = getenv(variable);
-        if (text == nullptr || *text == '\0') continue;
-        if (strcmp(variable, "SLURM_NTASKS") == 0 && slurm_step() == nullptr) continue;
-        char* end = nullptr;
-        const long size = strtol(text, &end, 10);
-        if (*end == '\0' && size > rank && size <= (1L << 24)) return static_cast<int>(size);
-    }
-    return rank + 1;
+    const int size = launcher_number(
+        {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, rank + 1L);
+    return size > 0 ? size : rank + 1;
 }
 
 // True when the launcher started no other process.
@@ -128,29 +129,22 @@ inline bool is_alone() {
     return rank < 0 || launcher_size(rank) == 1;
 }
 
-// Number of the job's ranks on this host according to the launcher; 0 when unknown.
+// Number of the job's ranks on this host according to the launcher; -1 when unknown.
 inline int launcher_local_size() {
-    const char* text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    if (text == nullptr) text = getenv("MPI_LOCALNRANKS");
-    return text == nullptr ? 0 : atoi(text);
+    return launcher_number({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}, 1);
 }
 
 // Whether this is the first of these ranks, as far as the launcher tells.
 inline bool is_first_on_host() {
-    const char* const variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                     "SLURM_LOCALID"};
-    for (const char* variable : variables) {
-        const char* text = getenv(variable);
-        if (text != nullptr && *text != '\0') return atoi(text) == 0;
-    }
-    return launcher_rank() <= 0;
+    const int number =
+        launcher_number({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}, 0);
+    return number >= 0 ? number == 0 : launcher_rank() <= 0;
 }
 
 // True when not every rank of the job runs on this host, as far as the launcher says.
 inline bool launcher_spans_hosts() {
-    const char* local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    const char* all = getenv("OMPI_COMM_WORLD_SIZE");
-    return local != nullptr && all != nullptr && atoi(local) > 0 && atoi(local) < atoi(all);
+    const int local = launcher_local_size();
+    return local > 0 && local < launcher_size(launcher_rank());
 }
 
 }  // namespace dwell

@@ -1,9 +1,11 @@
-// Replaces control characters in names of programs and files by escapes, for lines on stderr. No
-// dependency beyond libc; no allocation.
+// Writes text where the C library's functions do not serve: names of programs and files with
+// escapes for control characters, for lines on stderr; and numbers. No dependency beyond libc; no
+// allocation.
 #ifndef DWELL_RUNTIME_CONTRACT_VISIBLE_TEXT_H_
 #define DWELL_RUNTIME_CONTRACT_VISIBLE_TEXT_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 namespace dwell {
 
@@ -33,6 +35,19 @@ inline void copy_visible(char* out, size_t size, const char* from) {
         after_c2 = begins_c2;
     }
     out[used] = '\0';
+}
+
+// Appends the number and a zero; returns the new end. Async-signal-safe.
+inline char* put_number(char* end, uint32_t number) {
+    char digits[10];
+    int count = 0;
+    do {
+        digits[count++] = static_cast<char>('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    while (count > 0) *end++ = digits[--count];
+    *end = '\0';
+    return end;
 }
 
 }  // namespace dwell

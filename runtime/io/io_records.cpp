@@ -15,6 +15,7 @@
 #include "runtime/calls/records.h"
 #include "runtime/calltree/modules.h"
 #include "runtime/contract/virtual_clock.h"
+#include "runtime/contract/visible_text.h"
 #include "runtime/io/file_names.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/probes/blocks.h"
@@ -41,44 +42,14 @@ bool is_inside(const IoStatement* open, const Frame* frame) {
            open->proof == proof_of(open);
 }
 
-class SlowWork {
-  public:
-    explicit SlowWork(Thread* thread)
-        : thread_(thread), saved_errno_(errno), start_ticks_(now_ticks()) {
-        thread_->in_tool.begin();
-    }
-    ~SlowWork() {
-        thread_->in_tool.end();
-        thread_->slow_overhead += now_ticks() - start_ticks_;
-        errno = saved_errno_;
-    }
-    SlowWork(const SlowWork&) = delete;
-    SlowWork& operator=(const SlowWork&) = delete;
-
-  private:
-    CancellationDisabled cancellation_;
-    Thread* thread_;
-    int saved_errno_;
-    uint64_t start_ticks_;
-};
-
 // Counts a call that should have been recorded.
 void count_unobserved() {
     __atomic_fetch_add(&g_process.header->io_unobserved, 1, __ATOMIC_RELAXED);
 }
 
 CellIndex name_of_descriptor(Thread* thread, int file) {
-    char link[32];
-    static_assert(sizeof("/proc/self/fd/") + 10 < sizeof(link));
-    memcpy(link, "/proc/self/fd/", sizeof("/proc/self/fd/"));
-    char digits[12];
-    int count = 0;
-    for (int rest = file; count == 0 || rest != 0; rest /= 10) {
-        digits[count++] = static_cast<char>('0' + rest % 10);
-    }
-    size_t end = strlen(link);
-    while (count > 0) link[end++] = digits[--count];
-    link[end] = '\0';
+    char link[32] = "/proc/self/fd/";
+    put_number(link + strlen(link), static_cast<uint32_t>(file));
     char name[kLongestName_bytes + 1];
     const ssize_t bytes = readlink(link, name, kLongestName_bytes);
     if (bytes <= 0) return kFileUnnamed;
@@ -141,6 +112,7 @@ DWELL_COLD Thread* thread_for_io(const Frame* frame, int file) {
 // Looks the descriptor up, once. A vfork child has other files but shares this memory, so nothing
 // is stored for it.
 DWELL_COLD uint32_t learn_descriptor(Thread* thread, int file, const char* path) {
+    const CancellationDisabled cancellation;
     const SlowWork work(thread);
     if (getpid() != g_process.header->pid) return kFileOff;
     struct stat about;
@@ -174,6 +146,7 @@ DWELL_COLD CellIndex find_new_path(Thread* thread, const Frame* frame, MpiCall n
 DWELL_COLD FileUse* add_file(IoStatement* statement) {
     IoPart* part = statement->part;
     if (part->files >= kFilesPerNode) return nullptr;
+    const CancellationDisabled cancellation;
     const SlowWork work(statement->thread);
     const CellIndex cell = take_cells(statement->thread, 1);
     if (cell == 0) return nullptr;
@@ -233,6 +206,7 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
         if (name == kFileOff) return false;
     }
     if (thread->epoch != g_live->epoch) [[unlikely]] {
+        const CancellationDisabled cancellation;
         const SlowWork work(thread);
         apply_changes(thread);
     }
@@ -261,14 +235,11 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     uint64_t elapsed = beyond(end, statement->start_ticks);
     if (thread->epoch != g_live->epoch) [[unlikely]]  // another thread may have paused
         elapsed -= earlier(elapsed, paused_since(thread, statement->start_ticks));
-    const bool is_short = elapsed < g_process.io_short_ticks;
-    const IoCosts& costs = is_short ? g_process.io_of_short : g_process.io;
+    const IoCosts& costs = g_process.io;
     const uint64_t ticks = elapsed > costs.inner ? elapsed - costs.inner : 0;
     Node* node = statement->node;
     node->count += 1;
-    node->ticks += ticks;
-    if (ticks < node->min_ticks) node->min_ticks = ticks;
-    if (ticks > node->max_ticks) node->max_ticks = ticks;
+    add_time(node, ticks);
     IoPart* part = statement->part;
     part->bytes_read += read_bytes;
     part->bytes_written += written_bytes;
@@ -307,9 +278,10 @@ void end_opening(IoStatement* statement, int file, const char* path) {
 
 namespace {
 
-// Stands for the shortest calls on streams, which take and release a lock and copy a few bytes.
-// Measured with this, dwell's part comes out within 2 ns for fputs() and fgets() of 15 ns; with
-// nothing between the time stamps it would be 8 ns too high.
+// Stands for the shortest calls on streams, which take and release a lock and copy a few bytes, as
+// the processor overlaps part of recording with them. Measured with this, dwell's part comes out
+// within 2 ns for fputs() and fgets() of 15 ns; with nothing between the time stamps it would be 8
+// ns too high.
 struct ShortCall {
     uint32_t lock = 0;
     char text[32] = "a line of text";
@@ -325,61 +297,39 @@ struct ShortCall {
     }
 };
 
-struct Round {
-    uint64_t whole;    // whole round
-    uint64_t between;  // between the time stamps
-};
-
-constexpr int kCallsOfRound = 200;
-
-template <typename Work>
-Round record_round(Thread* thread, const Frame* frame, int file, Work&& work) {
-    const uint64_t before = thread->separate_ticks;
-    const uint64_t begin = now_ticks();
-    for (int i = 0; i < kCallsOfRound; ++i) {
-        IoStatement statement;
-        if (!begin_observed_io(&statement, IoCall::kRead, frame, file)) continue;
-        work();
-        end_io(&statement, 1, 0, false);
-    }
-    return {now_ticks() - begin, thread->separate_ticks - before};
-}
-
-void take_shorter(Round* best, const Round& round) {
-    if (round.whole < best->whole) *best = round;
-}
-
-// Costs per call from a round of calls that take `alone` without recording.
-IoCosts costs_of(const Round& best, uint64_t alone) {
-    const uint64_t inner = beyond(best.between, alone);
-    return {inner / kCallsOfRound, beyond(best.whole, alone + inner) / kCallsOfRound};
-}
-
 }  // namespace
 
 void calibrate_io(Thread* thread, PathEntry* entry, const Frame* frame) {
     constexpr int kRounds = 40;
+    constexpr int kCalls = 200;  // of a round
     constexpr int kNoFile = kDescriptorLimit - 1;
-    constexpr uint64_t kTimesShort = 4;  // longer calls do not overlap with recording
-    const uint32_t busy = t_in_guard;    // calls are recorded only where it is 0
+    const uint32_t busy = t_in_guard;  // calls are recorded only where it is 0
     t_in_guard = 0;
     entry->call = static_cast<uint16_t>(path_number(IoCall::kRead));
     g_descriptors[kNoFile] = kFileUnnamed;
-    ShortCall short_call;
+    ShortCall call;
     uint64_t alone = UINT64_MAX;
-    Round best_short{UINT64_MAX, 0};
-    Round best_empty{UINT64_MAX, 0};
+    uint64_t whole = UINT64_MAX;  // the shortest round, and its part between the time stamps
+    uint64_t between = 0;
     for (int round = 0; round < kRounds; ++round) {
         const uint64_t begin = now_ticks();
-        for (int i = 0; i < kCallsOfRound; ++i) short_call();
-        alone = earlier(alone, now_ticks() - begin);
-        take_shorter(&best_short, record_round(thread, frame, kNoFile, short_call));
-        take_shorter(&best_empty, record_round(thread, frame, kNoFile, [] {}));
+        for (int i = 0; i < kCalls; ++i) call();
+        const uint64_t recorded = now_ticks();
+        alone = earlier(alone, recorded - begin);
+        const uint64_t before = thread->separate_ticks;
+        for (int i = 0; i < kCalls; ++i) {
+            IoStatement statement;
+            if (!begin_observed_io(&statement, IoCall::kRead, frame, kNoFile)) continue;
+            call();
+            end_io(&statement, 1, 0, false);
+        }
+        const uint64_t took = now_ticks() - recorded;
+        if (took < whole) between = thread->separate_ticks - before;
+        whole = earlier(whole, took);
     }
     g_descriptors[kNoFile] = 0;
-    g_process.io = costs_of(best_empty, 0);
-    g_process.io_of_short = costs_of(best_short, alone);
-    g_process.io_short_ticks = kTimesShort * best_short.between / kCallsOfRound;
+    const uint64_t inner = beyond(between, alone);
+    g_process.io = {inner / kCalls, beyond(whole, alone + inner) / kCalls};
     entry->call = static_cast<uint16_t>(MpiCall::kSend);
     t_in_guard = busy;
 }

@@ -376,44 +376,30 @@ using namespace dwell;
 
 extern "C" {
 
-DWELL_EXPORT int MPI_Init(int* argc, char*** argv) {
-    return initialize(MpiCall::kInit, kMpiForm, DWELL_FRAME(), [=] {
-        return next_of<decltype(&PMPI_Init)>(kMpiForm, MpiCall::kInit)(argc, argv);
-    });
-}
-DWELL_EXPORT int PMPI_Init(int* argc, char*** argv) {
-    return initialize(MpiCall::kInit, kPmpiForm, DWELL_FRAME(), [=] {
-        return next_of<decltype(&PMPI_Init)>(kPmpiForm, MpiCall::kInit)(argc, argv);
-    });
-}
-DWELL_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-    return initialize(MpiCall::kInit_thread, kMpiForm, DWELL_FRAME(), [=] {
-        return next_of<decltype(&PMPI_Init_thread)>(kMpiForm, MpiCall::kInit_thread)(
-            argc, argv, required, provided);
-    });
-}
-DWELL_EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-    return initialize(MpiCall::kInit_thread, kPmpiForm, DWELL_FRAME(), [=] {
-        return next_of<decltype(&PMPI_Init_thread)>(kPmpiForm, MpiCall::kInit_thread)(
-            argc, argv, required, provided);
-    });
-}
-DWELL_EXPORT int MPI_Finalize() { return finalize(kMpiForm, DWELL_FRAME()); }
-DWELL_EXPORT int PMPI_Finalize() { return finalize(kPmpiForm, DWELL_FRAME()); }
-DWELL_EXPORT int MPI_Abort(MPI_Comm comm, int code) { return abort_job(kMpiForm, comm, code); }
-DWELL_EXPORT int PMPI_Abort(MPI_Comm comm, int code) { return abort_job(kPmpiForm, comm, code); }
-DWELL_EXPORT int MPI_Pcontrol(const int level, ...) {
-    va_list more;
-    va_start(more, level);
-    const auto second = va_arg(more, uint64_t);  // undefined if not given
-    va_end(more);
-    return control(kMpiForm, DWELL_FRAME(), level, second);
-}
-DWELL_EXPORT int PMPI_Pcontrol(const int level, ...) {
-    va_list more;
-    va_start(more, level);
-    const auto second = va_arg(more, uint64_t);  // undefined if not given
-    va_end(more);
-    return control(kPmpiForm, DWELL_FRAME(), level, second);
-}
+// The functions of one form of names.
+#define LIFECYCLE(prefix, form)                                                                   \
+    DWELL_EXPORT int prefix##_Init(int* argc, char*** argv) {                                     \
+        return initialize(MpiCall::kInit, form, DWELL_FRAME(), [=] {                              \
+            return next_of<decltype(&PMPI_Init)>(form, MpiCall::kInit)(argc, argv);               \
+        });                                                                                       \
+    }                                                                                             \
+    DWELL_EXPORT int prefix##_Init_thread(int* argc, char*** argv, int required, int* provided) { \
+        return initialize(MpiCall::kInit_thread, form, DWELL_FRAME(), [=] {                       \
+            return next_of<decltype(&PMPI_Init_thread)>(form, MpiCall::kInit_thread)(             \
+                argc, argv, required, provided);                                                  \
+        });                                                                                       \
+    }                                                                                             \
+    DWELL_EXPORT int prefix##_Finalize() { return finalize(form, DWELL_FRAME()); }                \
+    DWELL_EXPORT int prefix##_Abort(MPI_Comm comm, int code) {                                    \
+        return abort_job(form, comm, code);                                                       \
+    }                                                                                             \
+    DWELL_EXPORT int prefix##_Pcontrol(const int level, ...) {                                    \
+        va_list more;                                                                             \
+        va_start(more, level);                                                                    \
+        const auto second = va_arg(more, uint64_t); /* undefined if not given */                  \
+        va_end(more);                                                                             \
+        return control(form, DWELL_FRAME(), level, second);                                       \
+    }
+LIFECYCLE(MPI, kMpiForm)
+LIFECYCLE(PMPI, kPmpiForm)
 }

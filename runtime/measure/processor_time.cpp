@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/contract/raw_io.h"
@@ -31,11 +30,6 @@ uint64_t ns_of(uint64_t ticks) {
 }
 uint64_t ticks_of(uint64_t ns) {
     return static_cast<uint64_t>(static_cast<double>(ns) / ns_per_tick());
-}
-
-uint64_t kernel_ns(const rusage& about) {
-    return static_cast<uint64_t>(about.ru_stime.tv_sec) * 1'000'000'000u +
-           static_cast<uint64_t>(about.ru_stime.tv_usec) * 1'000u;
 }
 
 // How long the thread was runnable without a processor: the second of three numbers, all 0 where
@@ -148,7 +142,7 @@ Since read_since(Thread* thread) {
     const uint64_t on = thread_processor_ns();
     rusage about{};
     getrusage(RUSAGE_THREAD, &about);
-    const uint64_t kernel = kernel_ns(about);
+    const uint64_t kernel = ns_of_time(about.ru_stime);
     const auto given_up = static_cast<uint64_t>(about.ru_nvcsw);
     const OmpStalls in_teams = stalls_in_teams(thread);
     Since since{};
@@ -227,12 +221,6 @@ StallRecord* stall_of(Thread* thread, CellIndex interval) {
 }
 
 }  // namespace
-
-uint64_t thread_processor_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
-}
 
 uint64_t processor_ns_of(Thread* thread) {
     Reading reading(thread);

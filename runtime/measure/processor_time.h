@@ -18,9 +18,8 @@ constexpr uint32_t kMostStalls = 1024;  // intervals with long computations of a
 // Parts of at least this length are examined; UINT64_MAX: no rank waits for this process.
 extern uint64_t g_long_part_ticks __attribute__((visibility("hidden")));
 
-// Processor time of the calling thread.
-uint64_t thread_processor_ns();
-// Likewise; adds the time without a processor since the last reading to lost_ticks.
+// Processor time of the calling thread. Adds the time without a processor since the last reading to
+// lost_ticks.
 uint64_t processor_ns_of(Thread* thread);
 
 // At the end of MPI_Init, on the calling thread.

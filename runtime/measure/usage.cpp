@@ -75,11 +75,6 @@ bool read_lines(const char* path, const Line (&lines)[kLines], UsageReading* rea
     return true;
 }
 
-uint64_t ns_of(const timeval& time) {
-    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u +
-           static_cast<uint64_t>(time.tv_usec) * 1'000u;
-}
-
 // Reads the usage of the whole process, or of the calling thread, which has no memory figures.
 UsageReading take_reading(bool thread) {
     const ReentryGuard busy;  // dwell's own reads are not recorded as I/O
@@ -88,8 +83,8 @@ UsageReading take_reading(bool thread) {
     ProcessUsage* usage = &reading.usage;
     struct rusage about {};
     getrusage(thread ? RUSAGE_THREAD : RUSAGE_SELF, &about);
-    usage->user_ns = ns_of(about.ru_utime);
-    usage->system_ns = ns_of(about.ru_stime);
+    usage->user_ns = ns_of_time(about.ru_utime);
+    usage->system_ns = ns_of_time(about.ru_stime);
     usage->minor_faults = static_cast<uint64_t>(about.ru_minflt);
     usage->major_faults = static_cast<uint64_t>(about.ru_majflt);
     usage->voluntary_switches = static_cast<uint64_t>(about.ru_nvcsw);

@@ -5,6 +5,7 @@
 #define DWELL_RUNTIME_MEASURE_USAGE_H_
 
 #include <stdint.h>
+#include <sys/time.h>
 
 #include "runtime/contract/record_layout.h"
 
@@ -17,6 +18,11 @@ struct UsageReading {
     uint64_t own_bytes;  // bytes read by this reading itself, not in `usage`
     uint64_t own_reads;
 };
+
+inline uint64_t ns_of_time(const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u +
+           static_cast<uint64_t>(time.tv_usec) * 1'000u;
+}
 
 // Starts counting; usage before, such as that of `dwell run` before exec, is subtracted.
 // begin_usage() once, when the library is loaded; reset_usage() for MPI_Pcontrol(2).

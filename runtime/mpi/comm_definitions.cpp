@@ -1,7 +1,6 @@
 // The table of definitions by handle, and the ids of new objects.
 #include "runtime/mpi/comm_definitions.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "runtime/contract/path_hash.h"
@@ -192,30 +191,6 @@ uint64_t hash_of_members(MPI_Group group, int size) {
     return hash;
 }
 
-// Excludes dwell's own MPI calls from the program's time; keeps errno.
-class DefinitionWork {
-  public:
-    DefinitionWork() : thread_(t_thread), start_(now_ticks()), saved_errno_(errno) {
-        if (thread_ == nullptr) return;
-        was_in_tool_ = thread_->in_tool;
-        thread_->in_tool.begin();
-    }
-    ~DefinitionWork() {
-        errno = saved_errno_;
-        if (thread_ == nullptr) return;
-        thread_->in_tool = was_in_tool_;
-        if (g_live->paused == 0) thread_->slow_overhead += now_ticks() - start_;
-    }
-    DefinitionWork(const DefinitionWork&) = delete;
-    DefinitionWork& operator=(const DefinitionWork&) = delete;
-
-  private:
-    Thread* thread_;
-    uint64_t start_;
-    int saved_errno_;
-    ToolSection was_in_tool_;
-};
-
 bool wants_definitions() { return g_are_kept && g_live->on != 0; }
 
 }  // namespace
@@ -257,7 +232,7 @@ const CommDefinition* definition_of_comm(Thread*, MPI_Comm comm) {
 
 void define_made(MPI_Comm from, const MPI_Comm* made) {
     if (!wants_definitions()) return;
-    const DefinitionWork work;
+    const SlowWork work(t_thread);
     CommDefinition* parent = find_definition(reinterpret_cast<uintptr_t>(from));
     if (parent == nullptr) return;
     const uint64_t number = __atomic_fetch_add(&parent->made, 1, __ATOMIC_RELAXED);
@@ -285,7 +260,7 @@ bool define_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Collec
         find_definition(reinterpret_cast<uintptr_t>(from)) == nullptr) {
         return false;
     }
-    const DefinitionWork work;
+    const SlowWork work(t_thread);
     const bool inter = is_inter(*made);
     const Groups groups(*made, inter);
     CommDefinition definition{};
@@ -309,7 +284,7 @@ bool define_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, Collec
 
 bool define_before_made(MPI_Comm from, MPI_Group group, int tag, CommDefinition* definition) {
     int own = MPI_UNDEFINED;
-    const DefinitionWork work;
+    const SlowWork work(t_thread);
     if (find_definition(reinterpret_cast<uintptr_t>(from)) == nullptr) return false;
     const int size = size_of(group);
     if (size < 1) return false;
@@ -343,7 +318,7 @@ struct ObjectKind {
 // For objects with the same members as their communicator.
 DWELL_COLD void define_made_of_all(MPI_Comm from, uintptr_t handle, const ObjectKind& kind) {
     if (!wants_definitions()) return;
-    const DefinitionWork work;
+    const SlowWork work(t_thread);
     CommDefinition* parent = find_definition(reinterpret_cast<uintptr_t>(from));
     if (parent == nullptr) return;
     const uint64_t number = __atomic_fetch_add(&(parent->*kind.count), 1, __ATOMIC_RELAXED);
@@ -361,31 +336,26 @@ DWELL_COLD void define_made_of_all(MPI_Comm from, uintptr_t handle, const Object
     add_definition(definition);
 }
 
-template <typename Handle>
-uintptr_t handle_at(const Handle* place) {
-    return place != nullptr ? reinterpret_cast<uintptr_t>(*place) : 0;
-}
-
 }  // namespace
 
 void define_copied(MPI_Comm from, const MPI_Comm* made) {
-    define_made_of_all(from, is_comm(made) ? handle_at(made) : 0,
+    define_made_of_all(from, is_comm(made) ? handle_in(made) : 0,
                        {kCopy, &CommDefinition::made, RemoteState::kOfComm});
 }
 
 void define_made(MPI_Comm from, const MPI_Win* made) {
-    define_made_of_all(from, handle_at(made),
+    define_made_of_all(from, handle_in(made),
                        {kWindow, &CommDefinition::made, RemoteState::kOfWindow});
 }
 
 void define_made(MPI_Comm from, const MPI_File* made) {
-    define_made_of_all(from, handle_at(made),
+    define_made_of_all(from, handle_in(made),
                        {kFile, &CommDefinition::files, RemoteState::kOfFile});
 }
 
 // A persistent collective numbers its own starts: members may start several in different orders.
 void define_made(MPI_Comm from, const MPI_Request* made) {
-    define_made_of_all(from, handle_at(made),
+    define_made_of_all(from, handle_in(made),
                        {kPersistentCollective, &CommDefinition::made, RemoteState::kNone});
 }
 

@@ -4,6 +4,7 @@
 #define DWELL_RUNTIME_MPI_DATATYPES_H_
 
 #include "runtime/mpi/mpi_api.h"
+#include "runtime/mpi/mpi_handles.h"
 #include "runtime/process/state.h"
 
 namespace dwell {
@@ -20,11 +21,6 @@ inline uint64_t type_bytes(Thread* thread, MPI_Datatype type) {
         return entry.bytes;
     }
     return find_type_bytes(thread, type);
-}
-
-template <typename Handle>
-uintptr_t handle_in(const Handle* place) {
-    return place != nullptr ? reinterpret_cast<uintptr_t>(*place) : 0;
 }
 
 // The number of ranks that a collective's counts refer to: of the communicator, or of the remote

@@ -63,6 +63,11 @@ class ReturnedErrors {
     MPI_Errhandler of_self_ = nullptr;
 };
 
+template <typename Handle>
+uintptr_t handle_in(const Handle* place) {
+    return place != nullptr ? reinterpret_cast<uintptr_t>(*place) : 0;
+}
+
 }  // namespace dwell
 
 #endif  // DWELL_RUNTIME_MPI_MPI_HANDLES_H_

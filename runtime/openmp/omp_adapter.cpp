@@ -141,9 +141,7 @@ uint64_t end_idle(Thread* thread, uint64_t virt) {
     const uint64_t ticks = beyond(virt, omp.idle_since);
     Node* const node = cell_at<Node>(omp.idle);
     node->count += 1;
-    node->ticks += ticks;
-    node->min_ticks = earlier(node->min_ticks, ticks);
-    node->max_ticks = later(node->max_ticks, ticks);
+    add_time(node, ticks);
     omp_part(omp.idle)->wait_ticks += ticks;
     thread->separate_ticks += ticks;
     return ticks;

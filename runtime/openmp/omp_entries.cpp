@@ -94,11 +94,6 @@ DWELL_COLD void read_at_close(Thread* thread, uint64_t ticks) {
     thread->slow_overhead += now_ticks() - start;
 }
 
-void add_extremes(Node* node, uint64_t ticks) {
-    node->min_ticks = earlier(node->min_ticks, ticks);
-    node->max_ticks = later(node->max_ticks, ticks);
-}
-
 // Time of an entry that is or holds a recursion; 0 where it belongs to another entry.
 DWELL_COLD uint64_t record_otherwise(Thread* thread, const ProbeEntry* entry, uint64_t end) {
     Node* const node = cell_at<Node>(entry->node);
@@ -110,8 +105,7 @@ DWELL_COLD uint64_t record_otherwise(Thread* thread, const ProbeEntry* entry, ui
     }
     const uint64_t took = stopped ? entry->entry_virtual : beyond(end, entry->entry_virtual);
     const uint64_t ticks = beyond(took, g_process.omp.inner);
-    node->ticks += ticks;
-    add_extremes(node, ticks);
+    add_time(node, ticks);
     if ((entry->flags & kEntryHolds) != 0) add_to_copies(thread, entry->node, ticks);
     return ticks;
 }
@@ -122,11 +116,6 @@ void count_unopened(CellIndex node) {
     if (node == 0) return;
     cell_at<Node>(node)->count += 1;
     omp_part(node)->untimed += 1;
-}
-
-bool is_on_path(CellIndex node, CellIndex from) {
-    while (from != node && from != 0) from = cell_at<Node>(from)->parent;
-    return from == node;
 }
 
 ProbeEntry* push_recursion(OmpStep* step, CellIndex index, uint64_t row) {
@@ -170,9 +159,7 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
     if ((top->flags & ~kEntryRead) == 0) [[likely]] {
         const uint64_t begin = top->entry_virtual + g_process.omp.inner;
         ticks = end > begin ? end - begin : 0;
-        node->ticks += ticks;
-        if (ticks < node->min_ticks) node->min_ticks = ticks;
-        if (ticks > node->max_ticks) node->max_ticks = ticks;
+        add_time(node, ticks);
     } else {
         ticks = record_otherwise(thread, top, end);
     }

@@ -121,8 +121,6 @@ inline ProbeEntry* push_omp(OmpStep* step, CellIndex node, uint64_t row, uint64_
     return entry;
 }
 
-// True when `node` is `from` or one of its ancestors.
-bool is_on_path(CellIndex node, CellIndex from);
 // As push_omp() for an ancestor of the innermost entry's node (recursion): time returns to that
 // node, if it is not open already, and stops for the nodes between.
 DWELL_COLD ProbeEntry* push_recursion(OmpStep* step, CellIndex node, uint64_t row);

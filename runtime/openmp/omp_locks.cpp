@@ -32,9 +32,7 @@ void omp_lock_acquired(OmpConstruct construct) {
         Node* const node = cell_at<Node>(index);
         const uint64_t ticks = beyond(end, omp.requested_since + g_process.omp.lock_inner);
         node->count += 1;
-        node->ticks += ticks;
-        node->min_ticks = earlier(node->min_ticks, ticks);
-        node->max_ticks = later(node->max_ticks, ticks);
+        add_time(node, ticks);
         add_omp_wait(thread, index, ticks);
         thread->record->probes += 1;
         lose(step, g_process.omp.lock);

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "runtime/contract/enabling_profile.h"
+#include "runtime/contract/visible_text.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probe_control.h"
 
@@ -77,19 +78,6 @@ BlockName* add(Thread* thread, const BlockName& wanted, const char* file, uint32
     return name;
 }
 
-// Appends a colon and the number; returns the new end.
-char* put_line(char* end, uint32_t line) {
-    char digits[10];
-    int count = 0;
-    do {
-        digits[count++] = static_cast<char>('0' + line % 10);
-        line /= 10;
-    } while (line != 0);
-    *end++ = ':';
-    while (count > 0) *end++ = digits[--count];
-    return end;
-}
-
 }  // namespace
 
 BlockName* block_name(SiteKind kind, uint8_t node_flags, GivenName given, const char* file,
@@ -104,8 +92,10 @@ BlockName* block_name(SiteKind kind, uint8_t node_flags, GivenName given, const 
         memcpy(whole, name.text, name.bytes);
         whole[name.bytes] = '\n';
         memcpy(whole + name.bytes + 1, file, file_bytes);
+        char* const end = whole + name.bytes + 1 + file_bytes;
+        *end = ':';
         text = whole;
-        bytes = static_cast<size_t>(put_line(whole + name.bytes + 1 + file_bytes, line) - whole);
+        bytes = static_cast<size_t>(put_number(end + 1, line) - whole);
     }
     const uint64_t hash = hash_of(kind, node_flags, text, bytes);
     std::atomic<BlockName*>* slot = nullptr;

@@ -348,9 +348,7 @@ __attribute__((always_inline)) inline void leave(const SiteRow* row, const uint6
     node->site.open -= 1;
     const uint64_t begin = top->entry_virtual + g_process.probe_inner_ticks;
     const uint64_t ticks = end > begin ? end - begin : 0;
-    node->ticks += ticks;
-    if (ticks < node->min_ticks) node->min_ticks = ticks;
-    if (ticks > node->max_ticks) node->max_ticks = ticks;
+    add_time(node, ticks);
     end_entry(thread, row, slot);
 }
 

@@ -79,12 +79,6 @@ bool is_around(const Thread* thread, uint32_t number) {
     return false;
 }
 
-// True when `node` is `outer` or a descendant.
-bool lies_under(CellIndex node, CellIndex outer) {
-    while (node != outer && node != 0) node = cell_at<Node>(node)->parent;
-    return node == outer;
-}
-
 // Stops the time of entries on other stacks, and continues it on the current one. The time of the
 // thread's own stack always runs, and so does that of stacks that resumed this one, for nodes
 // around the one that is open now.
@@ -96,7 +90,7 @@ void stop_other_stacks(Thread* thread, uint64_t now) {
         const ProbeStack& stack = here ? thread->on : thread->stacks[i];
         for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
             const bool away = (entry->flags & kEntryAway) != 0;
-            if (here || (around && lies_under(thread->on.top->node, entry->node))) {
+            if (here || (around && is_on_path(entry->node, thread->on.top->node))) {
                 if (!away) continue;
                 entry->flags &= ~uint32_t{kEntryAway};
                 if ((entry->flags & kEntryStopped) != 0) continue;

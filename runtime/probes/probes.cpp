@@ -55,11 +55,6 @@ uint64_t time_so_far(const ProbeEntry& entry, uint64_t now_virtual) {
     return now_virtual > entry.entry_virtual ? now_virtual - entry.entry_virtual : 0;
 }
 
-void add_extremes(Node* node, uint64_t ticks) {
-    if (ticks < node->min_ticks) node->min_ticks = ticks;
-    if (ticks > node->max_ticks) node->max_ticks = ticks;
-}
-
 Site closed_site(CellIndex index) {
     Site site = cell_at<Node>(index)->site;
     site.open = 0;
@@ -87,7 +82,7 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     const MovedEntry before = moved ? *moved_entry(thread->on, &entry) : MovedEntry{};
     Node* const origin = moved ? cell_at<Node>(before.origin) : node;
     if (moved ? before.untimed == 0 : is_timed(entry)) {
-        add_extremes(origin, before.ticks + ticks);
+        add_limits(origin, before.ticks + ticks);
     } else if (origin->part != 0) {
         cell_at<ProbePart>(origin->part)->untimed += 1;
     }

@@ -248,9 +248,7 @@ inline void pop_called(Thread* thread, uint64_t now) {
     } else {
         const uint64_t begin = top->entry_virtual + g_process.block_inner_ticks;
         const uint64_t ticks = end > begin ? end - begin : 0;
-        node->ticks += ticks;
-        if (ticks < node->min_ticks) node->min_ticks = ticks;
-        if (ticks > node->max_ticks) node->max_ticks = ticks;
+        add_time(node, ticks);
     }
     node->site.open -= 1;
     thread->on.top -= 1;
@@ -261,29 +259,12 @@ inline void pop_called(Thread* thread, uint64_t now) {
 
 // The slow path, in probes.cpp and probe_stacks.cpp.
 
-// Scope of a probe's slow work: sets in_tool, preserves errno, counts the time as overhead.
-class SlowProbe {
+// Scope of a probe's slow work.
+class SlowProbe : public SlowWork {
   public:
-    explicit SlowProbe(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
-        thread_->in_tool.begin();
-    }
-    ~SlowProbe() {
-        // While recording is off, time belongs to nobody.
-        if (live_ticket() != 0) thread_->slow_overhead += now_ticks() - start_;
-        thread_->in_tool.end();
-        errno = errno_;
-    }
-    SlowProbe(const SlowProbe&) = delete;
-    SlowProbe& operator=(const SlowProbe&) = delete;
-
-    uint64_t start() const { return start_; }
+    using SlowWork::SlowWork;
     // Applies changes since the last probe; true when probes may record.
     bool notice();
-
-  private:
-    Thread* thread_;
-    uint64_t start_;
-    int errno_;
 };
 
 // The calling thread, attached when needed, or null where code at `frame` may not open entries

@@ -11,17 +11,15 @@
 
 namespace dwell {
 
-inline uint64_t monotonic_ns() {
+inline uint64_t ns_of_clock(clockid_t clock) {
     timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
-
-inline int64_t unix_ns() {
-    timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
+inline uint64_t monotonic_ns() { return ns_of_clock(CLOCK_MONOTONIC); }
+inline int64_t unix_ns() { return static_cast<int64_t>(ns_of_clock(CLOCK_REALTIME)); }
+// Processor time of the calling thread.
+inline uint64_t thread_processor_ns() { return ns_of_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 #if defined(__x86_64__)
 // CPUID 8000_0007H, EDX bit 8: the counter runs at a constant rate in all power states.

@@ -12,6 +12,7 @@
 #ifndef DWELL_RUNTIME_PROCESS_STATE_H_
 #define DWELL_RUNTIME_PROCESS_STATE_H_
 
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -218,11 +219,9 @@ struct alignas(64) Process {
     uint64_t block_inner_ticks = 0;
     uint64_t mark_cost_ticks = 0;  // cost of a marker
     OmpCosts omp{};
-    OmpCosts gomp_more{};         // additional cost in libgomp programs
-    IoCosts io{};                 // cost of an I/O statement
-    IoCosts io_of_short{};        // likewise for calls shorter than io_short_ticks, with which
-    uint64_t io_short_ticks = 0;  // the processor overlaps part of this work
-    uint64_t inject_ticks = 0;    // delay of every probe, for tests (injection.h)
+    OmpCosts gomp_more{};                      // additional cost in libgomp programs
+    IoCosts io{};                              // cost of an I/O statement
+    uint64_t inject_ticks = 0;                 // delay of every probe, for tests (injection.h)
     uint64_t metric_least_ticks = UINT64_MAX;  // least duration of nodes that are read (metrics.h)
     FileHeader* header = nullptr;
     bool with_mpi = false;  // MPI_Init was called: intervals between MPI calls are sampled
@@ -318,6 +317,36 @@ class SignalsBlocked {
     uint64_t before_;  // the kernel's mask
 };
 
+// Scope of slow work on `thread`, or of work without a thread (null): its calls are passed on, its
+// time is overhead, errno stays.
+class SlowWork {
+  public:
+    explicit SlowWork(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
+        if (thread_ == nullptr) return;
+        was_in_tool_ = thread_->in_tool;
+        thread_->in_tool.begin();
+    }
+    ~SlowWork() {
+        errno = errno_;
+        if (thread_ == nullptr) return;
+        // While recording is off, time belongs to nobody.
+        if (live_ticket() != 0) thread_->slow_overhead += now_ticks() - start_;
+        thread_->in_tool = was_in_tool_;
+    }
+    SlowWork(const SlowWork&) = delete;
+    SlowWork& operator=(const SlowWork&) = delete;
+
+    uint64_t start() const { return start_; }
+
+  protected:
+    Thread* thread_;
+    uint64_t start_;
+
+  private:
+    int errno_;
+    ToolSection was_in_tool_;
+};
+
 // The process-wide lock for slow work; its holder never blocks.
 class StateLock {
   public:
@@ -340,6 +369,18 @@ T* cell_at(CellIndex index) {
 }
 inline CellIndex index_of(const void* cell) {
     return static_cast<CellIndex>((static_cast<const char*>(cell) - g_process.cells) / kCellBytes);
+}
+
+// Adds a duration to a node or to a TrafficPeerRecord.
+template <typename Timed>
+DWELL_BODY void add_limits(Timed* timed, uint64_t ticks) {
+    if (ticks < timed->min_ticks) timed->min_ticks = ticks;
+    if (ticks > timed->max_ticks) timed->max_ticks = ticks;
+}
+template <typename Timed>
+DWELL_BODY void add_time(Timed* timed, uint64_t ticks) {
+    timed->ticks += ticks;
+    add_limits(timed, ticks);
 }
 
 // arena.cpp

@@ -95,10 +95,7 @@ uint64_t own_span_begin(const Thread* thread, uint64_t now) {
     const uint64_t first = earlier(later(header->start_ticks, header->reset_ticks), now);
     if (g_live->paused != 0 || g_live->paused_ticks != 0) return virtual_ticks(thread, now);
     if (is_main(thread->record)) return virtual_ticks(thread, first);
-    timespec used{};
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return virtual_ticks(thread, now);
-    const double seconds =
-        static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+    const double seconds = 1e-9 * static_cast<double>(thread_processor_ns());
     const auto ticks =
         static_cast<uint64_t>(seconds * static_cast<double>(header->ticks_per_second));
     return virtual_ticks(thread, later(beyond(now, ticks), first));

@@ -19,6 +19,7 @@
 
 #include "runtime/calltree/nodes.h"
 #include "runtime/calltree/python_frames.h"
+#include "runtime/contract/job_name.h"
 #include "runtime/contract/raw_io.h"
 #include "runtime/contract/standard_files.h"
 #include "runtime/measure/metrics.h"
@@ -200,10 +201,7 @@ void set_head(Thread* thread, const uint64_t* head) {
 }  // namespace
 
 // True when Open MPI's launcher started more ranks on this host than it has processors.
-bool ranks_share_processors() {
-    const char* ranks = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    return ranks != nullptr && strtol(ranks, nullptr, 10) > sysconf(_SC_NPROCESSORS_ONLN);
-}
+bool ranks_share_processors() { return launcher_local_size() > sysconf(_SC_NPROCESSORS_ONLN); }
 
 void choose_sampling() {
     const char* const drain = getenv(kDrainVariable);
