@@ -195,6 +195,11 @@ void check_step(Channel* channel) {
         leave_step(channel, __atomic_load_n(&g_lost_sync_count, __ATOMIC_RELAXED));
 }
 
+// Whether messages were dropped of which no dropped run has been read.
+bool may_be_dropped(const Channel* channel) {
+    return __atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE) != channel->accounted_drops;
+}
+
 // Finds the message that a receive got. MPI gives a message to the first posted receive that
 // matches, so receives posted earlier are matched first, without effect.
 class ReceiveMatcher {
@@ -237,15 +242,14 @@ class ReceiveMatcher {
     // missing.
     DWELL_COLD ChannelEntry* newest_instead() {
         const uint64_t number = number_;
-        if (number == 0 || may_be_missing()) return nullptr;
+        if (number == 0 || may_be_dropped(channel_)) return nullptr;
         ChannelEntry* newest = find_newest();
         number_ = number;
         return newest;
     }
     // Overflow receives may precede this receive.
-    bool is_uncertain(uint32_t post_order) const {
-        return channel_->overflow_receives != 0 && before_ == channel_->posted_count &&
-               (post_order == 0 || post_order != channel_->overflow_next);
+    bool is_uncertain() const {
+        return channel_->overflow_receives != 0 && before_ == channel_->posted_count;
     }
     uint32_t before() const { return before_; }
     uint64_t number() const { return number_; }
@@ -259,25 +263,12 @@ class ReceiveMatcher {
     }
 
   private:
-    bool may_be_missing() {
-        const uint64_t last = last_written(channel_);
-        for (uint64_t number = channel_->low + 1; number <= last; ++number) {
-            ChannelEntry* entry = entry_at(channel_->in, number);
-            if (is_taken(channel_, number) || !is_dropped_run(entry)) continue;
-            DroppedRun* dropped_run = as_dropped_run(entry);
-            take_dropped_run(channel_, dropped_run);
-            if (dropped_run->others != 0) return true;
-            for (const DroppedCount& missing : dropped_run->missing) {
-                if (missing.count != 0 && missing.comm == comm_ && missing.tag == tag_) return true;
-            }
-        }
-        return __atomic_load_n(&channel_->in->dropped, __ATOMIC_ACQUIRE) !=
-               channel_->accounted_drops;
-    }
     DWELL_COLD ChannelEntry* find_newest() {
         for (uint64_t number = last_written(channel_); number > channel_->low; --number) {
             ChannelEntry* entry = entry_at(channel_->in, number);
-            if (is_taken(channel_, number) || entry->comm != comm_) continue;
+            if (is_taken(channel_, number)) continue;
+            if (is_dropped_run(entry) && channel_->in_step) return nullptr;  // may be a later one
+            if (entry->comm != comm_) continue;
             if (entry->tag != tag_ && tag_ != MPI_ANY_TAG) continue;
             number_ = number;
             return entry;
@@ -341,8 +332,7 @@ DWELL_COLD void take_without(Channel* channel, ReceiveMatcher* matcher, uint32_t
             if (channel->lost[i].count == 0)
                 channel->lost[i] = channel->lost[--channel->lost_count];
         }
-    } else if (__atomic_load_n(&channel->in->dropped, __ATOMIC_ACQUIRE) !=
-               channel->accounted_drops) {
+    } else if (may_be_dropped(channel)) {
         add_lost(channel, comm, tag, -1);
     } else {  // no dropped message explains it
         forget_served(channel, matcher->before(), comm, tag);
@@ -496,7 +486,7 @@ void take_for_detached(Channel* channel) {
 bool is_post_order_known(Channel* channel, uint32_t post_order) {
     if (channel->remote != nullptr) return true;
     const ChannelLock lock(channel);
-    return lock.held() && !ReceiveMatcher(channel, 0, 0, post_order).is_uncertain(post_order);
+    return lock.held() && !ReceiveMatcher(channel, 0, 0, post_order).is_uncertain();
 }
 
 ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t post_order) {
@@ -506,7 +496,7 @@ ChannelEntry* find_entry(Channel* channel, uint32_t comm, int tag, uint32_t post
     bring_up_to_date(channel);
     ReceiveMatcher matcher(channel, comm, tag, post_order);
     ChannelEntry* entry = matcher.find();
-    return matcher.is_uncertain(post_order) ? matcher.newest_instead() : entry;
+    return matcher.is_uncertain() ? matcher.newest_instead() : entry;
 }
 
 bool skip_stamp(Channel* channel, uint32_t comm, int tag) {
@@ -527,11 +517,11 @@ bool take(Channel* channel, uint32_t comm, int tag, uint32_t post_order, EnterSt
     bring_up_to_date(channel);
     ReceiveMatcher matcher(channel, comm, tag, post_order);
     const ChannelEntry* entry = matcher.find();
-    const bool uncertain = matcher.is_uncertain(post_order);
+    const bool uncertain = matcher.is_uncertain();
     remove_posted(channel, post_order);
-    *guessed = !channel->in_step || uncertain;
+    *guessed = !channel->in_step;
     if (uncertain) [[unlikely]]
-        channel->overflow_next = 0;
+        *guessed = true;
     if (entry == nullptr) {
         take_without(channel, &matcher, comm, tag);
         give_up_oldest(channel);

@@ -8,8 +8,8 @@
 // channel is out of step: the next receive takes the newest matching entry and gives up older ones,
 // except those written after a pause in which no receive was pending, whose senders may wait for an
 // answer. At worst a guess is the stamp of a later message that is already there; an older stamp
-// would hide a wait. Beyond kPosted receives (overflow) only the first is matched with certainty;
-// others use up an entry as usual, but read the newest matching stamp and are labelled as guessed.
+// would hide a wait. Receives beyond kPosted (overflow) use up an entry as usual, but read
+// the newest matching stamp and are labelled as guessed.
 //
 // ChannelLock protects this process's side, only where MPI allows several threads at a time. Not
 // signal-safe.
@@ -85,7 +85,7 @@ struct Posted {
     uint32_t post_order;  // 0 = free
     uint32_t detached;    // number of freed receives, whose completion is never seen; 0: not freed
 };
-constexpr int kPosted = 24;
+constexpr int kPosted = 32;
 constexpr int kTransferClasses = 32;
 constexpr uint32_t kLost = 24;     // length of Channel::lost
 constexpr uint32_t kGivenUp = 16;  // of these, for entries that were given up
@@ -110,10 +110,8 @@ struct Channel {
     uint32_t drain_ticks;  // delay of MPI's next locked instruction while an entry's line is stored
     uint32_t posted_count;
     uint32_t detached_count;     // of posted_count
-    uint32_t overflow_receives;  // incomplete receives that are not among `posted`
-    uint32_t overflow_detached;  // of these, freed
+    uint32_t overflow_receives;  // incomplete or freed receives that are not among `posted`
     uint32_t overflow_first;     // post order of the first
-    uint32_t overflow_next;      // post order of the earliest one pending; 0: not known
     uint32_t detached_anywhere;  // last value read of g_detached_anywhere
     uint32_t accounted_drops;    // of in->dropped: reported by dropped runs
     uint32_t ignored_drops;      // of in->dropped: may have been received already

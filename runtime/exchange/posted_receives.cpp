@@ -29,35 +29,15 @@ bool join_detached(Channel* channel, uint32_t before, uint32_t comm, int tag) {
     return false;
 }
 
-// Frees an overflow receive. If it is the only one, it comes directly after those in `posted`.
-void leave_overflow(Channel* channel, uint32_t post_order, uint32_t comm, int tag) {
-    const bool joins =
-        channel->overflow_receives == 1 && join_detached(channel, channel->posted_count, comm, tag);
-    if (joins || (channel->overflow_receives == 1 && channel->posted_count < kPosted)) {
-        if (!joins) {
-            channel->posted[channel->posted_count++] = {comm, tag, post_order, 1};
-            channel->detached_count += 1;
-        }
-        channel->overflow_receives = 0;
-        return;
-    }
-    channel->overflow_detached += 1;
-    channel->overflow_next = 0;
-}
-
 }  // namespace
 
 void add_overflow(Channel* channel, uint32_t post_order) {
-    if (channel->overflow_receives == 0)
-        channel->overflow_first = channel->overflow_next = post_order;
+    if (channel->overflow_receives == 0) channel->overflow_first = post_order;
     channel->overflow_receives += 1;
 }
 
 void remove_overflow(Channel* channel, uint32_t post_order) {
-    if (!is_overflow(channel, post_order)) return;
-    channel->overflow_receives -= 1;
-    channel->overflow_next =
-        post_order == channel->overflow_next ? post_order_after(post_order) : 0;
+    if (is_overflow(channel, post_order)) channel->overflow_receives -= 1;
 }
 
 void keep_detached(Channel* channel) {
@@ -67,17 +47,12 @@ void keep_detached(Channel* channel) {
         if (channel->posted[i].detached == 0) continue;
         channel->posted[channel->posted_count++] = channel->posted[i];
     }
-    channel->overflow_receives = channel->overflow_detached;
-    channel->overflow_first = post_order_after(channel->last_post_order);
-    channel->overflow_next = 0;
 }
 
 void add_detached_anywhere(Channel* channel) {
     const uint32_t detached = __atomic_load_n(&g_detached_anywhere, __ATOMIC_RELAXED);
     for (; channel->detached_anywhere != detached; channel->detached_anywhere += 1) {
         add_overflow(channel, post_order_after(channel->last_post_order));
-        channel->overflow_detached += 1;
-        channel->overflow_next = 0;
     }
 }
 
@@ -104,11 +79,7 @@ void leave_posted(Channel* channel, uint32_t post_order, uint32_t comm, int tag)
         }
         return;
     }
-    if (is_overflow(channel, post_order)) {
-        leave_overflow(channel, post_order, comm, tag);
-    } else {
-        mark_unsynchronised();
-    }
+    if (!is_overflow(channel, post_order)) mark_unsynchronised();
 }
 
 void leave_posted_anywhere() {
