@@ -1,7 +1,6 @@
 // The second look-up of call paths, and the creation of their nodes.
 #include "runtime/calls/callpath.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include <atomic>
@@ -279,8 +278,7 @@ void add_to_first_lookup(Thread* thread, const Frame* frame, MpiCall call, const
 
 FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex probe_frame,
                     EntryForm form) {
-    const uint64_t start = now_ticks();
-    const int saved_errno = errno;
+    const ToolWork work(thread);
     const CancellationDisabled cancellation;
     const OwnSamples own(thread);
     thread->in_tool.begin();
@@ -316,8 +314,6 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
     }
     if (found.node == 0 && !found.foreign) thread->record->dropped += 1;
     thread->in_tool.end();
-    errno = saved_errno;
-    thread->slow_overhead += now_ticks() - start;
     return found;
 }
 

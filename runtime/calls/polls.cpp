@@ -1,7 +1,6 @@
 // Distributes the time between two stamped calls over the untimed polls between them.
 #include "runtime/calls/polls.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "runtime/calls/matched_receive.h"
@@ -64,12 +63,9 @@ Claims claims_of(Thread* thread) {
 
 Poll* new_poll(Thread* thread, const PathEntry* path) {
     if (thread->polls == nullptr) {
-        const uint64_t start = now_ticks();
-        const int saved_errno = errno;
+        const ToolWork work(thread);
         void* memory = mmap(nullptr, kPolls * sizeof(Poll), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        errno = saved_errno;
-        thread->slow_overhead += now_ticks() - start;
         if (memory == MAP_FAILED) return nullptr;
         thread->polls = static_cast<Poll*>(memory);
     }

@@ -289,8 +289,7 @@ void notice_cost(const PythonFrame* frame, CellIndex around) {
 
 DWELL_COLD CellIndex find_python_path(Thread* thread, const PythonFrame* frame, uint64_t hash,
                                       CellIndex around) {
-    const uint64_t start = now_ticks();
-    const int saved_errno = errno;
+    const ToolWork work(thread);
     const CancellationDisabled cancellation;
     thread->in_tool.begin();
     const CellIndex node = make_python_nodes(thread, frame, around);
@@ -302,8 +301,6 @@ DWELL_COLD CellIndex find_python_path(Thread* thread, const PythonFrame* frame, 
         keep_known(thread, known, hash);
     }
     thread->in_tool.end();
-    errno = saved_errno;
-    thread->slow_overhead += now_ticks() - start;
     return node;
 }
 

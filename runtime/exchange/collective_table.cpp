@@ -2,7 +2,6 @@
 // in their slots.
 #include "runtime/exchange/collective_table.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <string.h>
 
@@ -128,21 +127,13 @@ void give_back(uint32_t page) {
     *first = page;
 }
 
-void describe(CollectiveTable* table, uint32_t page, const CommDefinition& definition) {
+void set_page(CollectiveTable* table, uint32_t page) {
     SharedTable* shared = shared_at(page);
     table->shared = shared;
     table->places = reinterpret_cast<TableMember*>(shared + 1);
     table->slots = reinterpret_cast<InstanceSlot*>(reinterpret_cast<char*>(shared + 1) +
                                                    bytes_of_places(shared->capacity));
     table->page = page;
-    table->members = definition.members;
-    table->others = definition.inter ? static_cast<uint32_t>(definition.size) : 0;
-    table->side = definition.side;
-    table->inter = definition.inter;
-    table->is_world = definition.is_world;
-    table->rank = definition.rank;
-    table->sources.known = table->targets.known = table->origins.known = false;
-    table->locked.count = table->releases = 0;
 }
 
 // With the area locked.
@@ -174,7 +165,8 @@ CollectiveTable* join(const CommDefinition& definition) {
                 page = make_table(definition.id,
                                   here < definition.members ? here : definition.members);
             if (page != 0) {
-                describe(table, page, definition);
+                set_page(table, page);
+                set_members(table, definition);
                 table->users = 1;
                 if (take_place(table)) return table;
             }
@@ -186,19 +178,25 @@ CollectiveTable* join(const CommDefinition& definition) {
 
 }  // namespace
 
+void set_members(CollectiveTable* table, const CommDefinition& definition) {
+    table->members = definition.members;
+    table->others = definition.inter ? static_cast<uint32_t>(definition.size) : 0;
+    table->side = definition.side;
+    table->inter = definition.inter;
+    table->is_world = definition.is_world;
+    table->rank = definition.rank;
+    table->sources.known = table->targets.known = table->origins.known = false;
+    table->locked.count = table->releases = 0;
+}
+
 CollectiveTable* join_table(Thread* thread, CommDefinition* definition) {
-    const uint64_t start = now_ticks();
-    const int saved_errno = errno;
-    {
-        const StateLock lock;
-        if (definition->table == nullptr) {
-            CollectiveTable* joined = join(*definition);
-            __atomic_store_n(&definition->table, joined != nullptr ? joined : &g_no_table,
-                             __ATOMIC_RELEASE);
-        }
+    const ToolWork work(thread);
+    const StateLock lock;
+    if (definition->table == nullptr) {
+        CollectiveTable* joined = join(*definition);
+        __atomic_store_n(&definition->table, joined != nullptr ? joined : &g_no_table,
+                         __ATOMIC_RELEASE);
     }
-    errno = saved_errno;
-    thread->slow_overhead += now_ticks() - start;
     return definition->table != &g_no_table ? definition->table : nullptr;
 }
 

@@ -74,6 +74,9 @@ struct CollectiveTable {
     CollectiveTable* next;  // of the free ones
 };
 
+// What the table holds of the communicator or window itself, as when it was made.
+void set_members(CollectiveTable* table, const CommDefinition& definition);
+
 // The table of the communicator or window, in which the calling process then has a place; null when
 // there is none. Slow the first time.
 DWELL_COLD CollectiveTable* join_table(Thread* thread, CommDefinition* definition);

@@ -1,8 +1,6 @@
 // The first look-up of a channel, on the same or another host.
 #include "runtime/hosts/partners.h"
 
-#include <errno.h>
-
 #include "runtime/hosts/piggyback.h"
 
 namespace dwell {
@@ -20,20 +18,14 @@ Channel* new_remote_channel(uint32_t peer) {
 }  // namespace
 
 Channel* find_channel(Thread* thread, uint32_t peer) {
-    const uint64_t start = now_ticks();
-    const int saved_errno = errno;
-    Channel* channel = nullptr;
-    {
-        const StateLock lock;
-        channel = g_channels[peer];
-        if (channel == nullptr) {
-            channel = is_same_host(peer) ? make_channel(peer) : new_remote_channel(peer);
-            if (channel == nullptr) channel = &g_no_channel;
-            __atomic_store_n(&g_channels[peer], channel, __ATOMIC_RELEASE);
-        }
+    const ToolWork work(thread);
+    const StateLock lock;
+    Channel* channel = g_channels[peer];
+    if (channel == nullptr) {
+        channel = is_same_host(peer) ? make_channel(peer) : new_remote_channel(peer);
+        if (channel == nullptr) channel = &g_no_channel;
+        __atomic_store_n(&g_channels[peer], channel, __ATOMIC_RELEASE);
     }
-    errno = saved_errno;
-    thread->slow_overhead += now_ticks() - start;
     return channel != &g_no_channel ? channel : nullptr;
 }
 

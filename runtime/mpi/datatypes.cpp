@@ -6,12 +6,11 @@
 namespace dwell {
 
 uint64_t find_type_bytes(Thread* thread, MPI_Datatype type) {
-    const uint64_t start = now_ticks();
+    const ToolWork work(thread);
     const uint64_t epoch = g_process.type_epoch.load(std::memory_order_relaxed);
     const auto handle = reinterpret_cast<uintptr_t>(type);
     const uint64_t bytes = size_of(type);
     thread->types[place_in(kTypeBits, handle)] = {handle, bytes, epoch};
-    thread->slow_overhead += now_ticks() - start;
     return bytes;
 }
 

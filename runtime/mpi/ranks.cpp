@@ -1,7 +1,6 @@
 // Groups of communicators, worlds, and the translation of ranks.
 #include "runtime/mpi/ranks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +86,7 @@ void cache(Thread* thread, uintptr_t handle, int rank, uint64_t epoch, uint32_t 
 }  // namespace
 
 uint32_t find_peer(Thread* thread, MPI_Comm comm, int rank) {
-    const uint64_t start = now_ticks();
-    const int saved_errno = errno;
+    const ToolWork work(thread);
     const uint64_t epoch = g_process.comm_epoch.load(std::memory_order_relaxed);
     thread->in_tool.begin();
     uint32_t peer = kNoPeer;
@@ -99,8 +97,6 @@ uint32_t find_peer(Thread* thread, MPI_Comm comm, int rank) {
     }
     thread->in_tool.end();
     cache(thread, reinterpret_cast<uintptr_t>(comm), rank, epoch, peer);
-    errno = saved_errno;
-    thread->slow_overhead += now_ticks() - start;
     return peer;
 }
 
@@ -118,14 +114,13 @@ uint32_t peer_in_window(Thread* thread, MPI_Win win, int rank) {
     const uint64_t epoch = g_process.window_epoch.load(std::memory_order_relaxed) | 1ull << 63;
     const RankEntry& known = thread->ranks[rank_place(handle, rank)];
     if (known.comm == handle && known.rank == rank && known.epoch == epoch) return known.peer;
-    const uint64_t start = now_ticks();
+    const ToolWork work(thread);
     thread->in_tool.begin();
     MPI_Group group = group_of(win);
     const uint32_t peer = peer_of_group(thread, group, rank);
     free_group(&group);
     thread->in_tool.end();
     cache(thread, handle, rank, epoch, peer);
-    thread->slow_overhead += now_ticks() - start;
     return peer;
 }
 

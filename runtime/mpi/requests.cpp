@@ -1,7 +1,6 @@
 // The request table: page tables by handle, and entries that threads change without locks.
 #include "runtime/mpi/requests.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "runtime/mpi/ranks.h"
@@ -79,25 +78,9 @@ void* take_memory(size_t bytes) {
     return taken;
 }
 
-// Measures slow work as dwell's overhead; keeps errno.
-class Growth {
-  public:
-    Growth() : saved_errno_(errno), start_(now_ticks()) {}
-    ~Growth() {
-        errno = saved_errno_;
-        if (t_thread != nullptr) t_thread->slow_overhead += now_ticks() - start_;
-    }
-    Growth(const Growth&) = delete;
-    Growth& operator=(const Growth&) = delete;
-
-  private:
-    int saved_errno_;
-    uint64_t start_;
-};
-
 DWELL_COLD Request** make_place(uintptr_t handle) {
     if (handle >> kPartShift >= kParts) return nullptr;
-    const Growth growth;
+    const ToolWork growth(t_thread);
     const StateLock lock;
     Part** part = &g_parts[handle >> kPartShift];
     if (*part == nullptr) {
@@ -146,7 +129,7 @@ void give_back(Request* entry) {
 }
 
 DWELL_COLD bool make_entries() {
-    const Growth growth;
+    const ToolWork growth(t_thread);
     const StateLock lock;
     if (in_head(__atomic_load_n(&g_free, __ATOMIC_RELAXED)) != nullptr) return true;
     const size_t count = g_all_pieces < kMostPiece ? 64 : 1024;

@@ -317,33 +317,41 @@ class SignalsBlocked {
     uint64_t before_;  // the kernel's mask
 };
 
-// Scope of slow work on `thread`, or of work without a thread (null): its calls are passed on, its
-// time is overhead, errno stays.
-class SlowWork {
+// Scope of slow work of dwell on a thread (null: of none): its time is overhead, errno stays.
+class ToolWork {
   public:
-    explicit SlowWork(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {
-        if (thread_ == nullptr) return;
-        was_in_tool_ = thread_->in_tool;
-        thread_->in_tool.begin();
-    }
-    ~SlowWork() {
+    explicit ToolWork(Thread* thread) : thread_(thread), errno_(errno), start_(now_ticks()) {}
+    ~ToolWork() {
         errno = errno_;
-        if (thread_ == nullptr) return;
         // While recording is off, time belongs to nobody.
-        if (live_ticket() != 0) thread_->slow_overhead += now_ticks() - start_;
-        thread_->in_tool = was_in_tool_;
+        if (thread_ != nullptr && live_ticket() != 0) thread_->slow_overhead += now_ticks() - start_;
     }
-    SlowWork(const SlowWork&) = delete;
-    SlowWork& operator=(const SlowWork&) = delete;
+    ToolWork(const ToolWork&) = delete;
+    ToolWork& operator=(const ToolWork&) = delete;
 
     uint64_t start() const { return start_; }
 
   protected:
     Thread* thread_;
-    uint64_t start_;
 
   private:
     int errno_;
+    uint64_t start_;
+};
+
+// The same for work that calls functions with wrappers: those calls are passed on.
+class SlowWork : public ToolWork {
+  public:
+    explicit SlowWork(Thread* thread) : ToolWork(thread) {
+        if (thread_ == nullptr) return;
+        was_in_tool_ = thread_->in_tool;
+        thread_->in_tool.begin();
+    }
+    ~SlowWork() {
+        if (thread_ != nullptr) thread_->in_tool = was_in_tool_;
+    }
+
+  private:
     ToolSection was_in_tool_;
 };
 

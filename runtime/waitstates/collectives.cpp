@@ -178,7 +178,7 @@ void add_partners(const Entered& entered, const Contributors& contributors, Wait
 
 void read_sources(Call* call, const EnteredCollective& collective, Dependence rule) {
     if (rule != Dependence::kSources || collective.table->sources.known) return;
-    const MeasuredLook look(call);
+    const ToolWork look(call->thread);
     read_neighbours(reinterpret_cast<MPI_Comm>(collective.definition->handle),
                     collective.table->rank, &collective.table->sources, &collective.table->targets);
 }
@@ -303,7 +303,7 @@ RemoteMembers* remote_members(Call* call, const EnteredCollective& collective, D
         return nullptr;
     if (!needs_notice(collective.call, rule)) return nullptr;
     if (is_not_looked_up(definition->remote_state) && leaves_handle(collective.call)) {
-        const MeasuredLook look(call);
+        const ToolWork look(call->thread);
         find_remote_members(call->thread, definition);
     }
     return definition->remote_state == RemoteState::kKnown ? definition->remote : nullptr;
@@ -464,7 +464,7 @@ PersistentCollective* g_free_persistent = nullptr;  // with StateLock held
 
 PersistentCollective* make_persistent(Call* call, MPI_Comm comm, uintptr_t handle, MpiCall number,
                                       const Depends& depends) {
-    const MeasuredLook look(call);
+    const ToolWork look(call->thread);
     PersistentCollective* made = nullptr;
     {
         const StateLock lock;

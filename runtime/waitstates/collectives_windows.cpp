@@ -148,7 +148,7 @@ void classify_epoch(Call* call, const EpochCall& entered, Epoch epoch, MPI_Win w
     Waiting waiting(call);
     CommDefinition* definition = entered.definition;
     if (definition != nullptr && is_not_looked_up(definition->remote_state)) {
-        const MeasuredLook look(call);
+        const ToolWork look(call->thread);
         find_remote_members(call->thread, definition);
     }
     if (entered.table == nullptr && remote_of(definition) == nullptr) {

@@ -76,19 +76,6 @@ class Latest {
     bool may_;
 };
 
-// Measures look-ups that call MPI, as overhead.
-class MeasuredLook {
-  public:
-    explicit MeasuredLook(Call* call) : thread_(call->thread), start_(now_ticks()) {}
-    ~MeasuredLook() { thread_->slow_overhead += now_ticks() - start_; }
-    MeasuredLook(const MeasuredLook&) = delete;
-    MeasuredLook& operator=(const MeasuredLook&) = delete;
-
-  private:
-    Thread* thread_;
-    uint64_t start_;
-};
-
 // For a call without messages: a call that seems to have blocked has an unknown wait if some
 // partners were in later instances.
 inline void classify(Call* call, Waiting* waiting) {
