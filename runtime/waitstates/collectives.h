@@ -108,20 +108,13 @@ void keep_collective(Call* call, const EnteredCollective& collective, const Depe
                      Request* content);
 void add_collective_to(Waiting* waiting, const Request& request);
 
-// An epoch of a window (dependence.h) begins or ends.
-struct EpochCall {
-    CommDefinition* definition;  // null: not known
-    CollectiveTable* table;      // null: no member on this host
-    EnterStamp stamp;
-};
-EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win);
-inline EpochCall announce_epoch(Call* call, Epoch epoch, MPI_Win win) {
-    return waits_are_open() ? enter_epoch(call, epoch, win) : EpochCall{};
+// An epoch of a window (dependence.h) begins or ends: the window's table; null: not known, or no
+// other member on this host. Partners on other hosts are not known.
+CollectiveTable* enter_epoch(Call* call, Epoch epoch, MPI_Win win);
+inline CollectiveTable* announce_epoch(Call* call, Epoch epoch, MPI_Win win) {
+    return waits_are_open() ? enter_epoch(call, epoch, win) : nullptr;
 }
-// The call succeeded, but is not recorded and had no stamp.
-void skip_epoch(Epoch epoch, MPI_Win win, MPI_Group group);
-void classify_epoch(Call* call, const EpochCall& entered, Epoch epoch, MPI_Win win,
-                    MPI_Group group);
+void classify_epoch(Call* call, CollectiveTable* table, Epoch epoch, MPI_Win win, MPI_Group group);
 
 // Locks of a window (MPI-3.1 11.5.3): a lock waits for its last holder. An implementation may
 // acquire the lock late, so that a flush or the unlock waits.

@@ -20,27 +20,9 @@ void read_group(MPI_Win win, MPI_Group group, FewRanks* list) {
     free_group(&all);
 }
 
-// Adds the stamp in a partner's slot, if it entered before the end of the call.
-void add_partner(const InstanceSlot* slot, uint32_t number, MpiCall call, uint32_t peer,
-                 Latest* latest) {
-    EnterStamp stamp;
-    switch (read_slot(slot, number, static_cast<uint32_t>(call), &stamp)) {
-        case SlotState::kThis:
-            if (stamp.at.real > latest->waiting().left()) break;
-            latest->add(stamp, peer);
-            break;
-        case SlotState::kLater:
-            latest->add_later();
-            break;
-        case SlotState::kNothingYet:
-            latest->add_unknown();
-            break;
-    }
-}
-
 // Adds the last stamps of members of this host in a row. `all_entered`: each must have one.
-void add_row(const CollectiveTable* table, const FewRanks& list, const RemoteMembers* remote,
-             TableRow row, MpiCall call, bool all_entered, Latest* latest) {
+void add_row(const CollectiveTable* table, const FewRanks& list, TableRow row, MpiCall call,
+             bool all_entered, Latest* latest) {
     for (uint32_t k = 0; k < list.count; ++k) {
         if (list.ranks[k] == table->rank) continue;
         const TableMember* member = find_member(*table, list.ranks[k]);
@@ -50,117 +32,67 @@ void add_row(const CollectiveTable* table, const FewRanks& list, const RemoteMem
         const uint32_t number =
             slot != nullptr ? __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE) : 0;
         if (number != 0) {
-            add_partner(slot, number, call, member->peer, latest);
-        } else if (all_entered &&
-                   (remote == nullptr || !is_remote_member(*remote, list.ranks[k]))) {
+            latest->add_slot(slot, number, call, member->peer);
+        } else if (all_entered) {
             latest->add_unknown();
         }
     }
 }
 
-RemoteMembers* remote_of(const CommDefinition* definition) {
-    return definition != nullptr && definition->remote_state == RemoteState::kKnown
-               ? definition->remote
-               : nullptr;
-}
-
 bool begins(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kStart; }
 bool has_stamp(Epoch epoch) { return epoch == Epoch::kPost || epoch == Epoch::kComplete; }
 
-void set_partners(CollectiveTable* table, bool posts, const FewRanks& list) {
-    (posts ? table->origins : table->targets) = list;
-}
-
 // Keeps the partners of an epoch that begins, for its end.
-void keep_partners(const EpochCall& entered, Epoch epoch, MPI_Win win, MPI_Group group) {
-    FewRanks list{};
-    read_group(win, group, &list);
-    const bool posts = epoch == Epoch::kPost;
-    if (entered.table != nullptr) set_partners(entered.table, posts, list);
-    RemoteMembers* remote = remote_of(entered.definition);
-    if (remote == nullptr) return;
-    set_partners(&remote->empty_table, posts, list);
-    count_epoch(remote, epoch, list);
+void keep_partners(CollectiveTable* table, Epoch epoch, MPI_Win win, MPI_Group group) {
+    read_group(win, group, epoch == Epoch::kPost ? &table->origins : &table->targets);
 }
 
 // `all_entered`: the call could not end before its partners were there. MPI_Win_start may wait for
 // them or leave that to later calls.
-void add_epoch(const EpochCall& entered, Epoch epoch, bool all_entered, Waiting* waiting) {
+void add_epoch(const CollectiveTable* table, Epoch epoch, bool all_entered, Waiting* waiting) {
     const bool for_posts = epoch != Epoch::kWait;
-    RemoteMembers* remote = remote_of(entered.definition);
-    CollectiveTable* table = entered.table != nullptr ? entered.table : &remote->empty_table;
     const FewRanks& list = for_posts ? table->targets : table->origins;
     if (!list.known) {
         waiting->add_unknown();
         return;
     }
     Latest latest(waiting);
-    add_row(table, list, remote, for_posts ? kPostRow : kCompleteRow,
+    add_row(table, list, for_posts ? kPostRow : kCompleteRow,
             for_posts ? MpiCall::kWin_post : MpiCall::kWin_complete, all_entered, &latest);
-    if (remote != nullptr && all_entered) {
-        RemoteMatch match = match_epoch_remote(waiting->thread(), remote, epoch, waiting->left());
-        latest.add_remote(match);
-        if (match.count < match.partners) latest.add_unknown();
-    }
     latest.finish();
 }
 
 }  // namespace
 
-EpochCall enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
+CollectiveTable* enter_epoch(Call* call, Epoch epoch, MPI_Win win) {
     CommDefinition* definition = find_definition(reinterpret_cast<uintptr_t>(win));
-    if (definition == nullptr || definition->members < 2) return {};
+    if (definition == nullptr || definition->members < 2) return nullptr;
     const uint64_t slow_overhead = call->thread->slow_overhead;
     CollectiveTable* table = table_of(call->thread, definition);
-    RemoteMembers* remote = remote_of(definition);
     if (call->thread->slow_overhead != slow_overhead) start(call);
-    EpochCall entered{definition, table, {}};
-    if (table == nullptr && remote == nullptr) return entered;
-    entered.stamp = make_enter_stamp(call);
-    entered.stamp.at.real = now_ticks();
-    begin_work(call, entered.stamp.at.real);
-    if (!has_stamp(epoch)) return entered;
-    if (remote != nullptr && epoch == Epoch::kComplete) {
-        stamp_epoch_remote(call, remote, epoch, entered.stamp);
-        begin_work(call, now_ticks());
-    }
-    if (table == nullptr) return entered;
+    if (table == nullptr) return nullptr;
+    EnterStamp stamp = make_enter_stamp(call);
+    stamp.at.real = now_ticks();
+    begin_work(call, stamp.at.real);
+    if (!has_stamp(epoch)) return table;
     const bool posts = epoch == Epoch::kPost;
     InstanceSlot* slot = slot_at(table, posts ? kPostRow : kCompleteRow, table->own);
     const uint32_t number = slot->number + 1;
     write_slot(slot, number != 0 ? number : 1,
-               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
-               entered.stamp);
+               static_cast<uint32_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete), stamp);
     begin_work(call, now_ticks());
-    return entered;
+    return table;
 }
 
-void skip_epoch(Epoch epoch, MPI_Win win, MPI_Group group) {
-    if (!waits_are_open() || g_live->on == 0) return;
-    const EpochCall entered{find_definition(reinterpret_cast<uintptr_t>(win)), nullptr, {}};
-    if (begins(epoch) && remote_of(entered.definition) != nullptr)
-        keep_partners(entered, epoch, win, group);
-}
-
-void classify_epoch(Call* call, const EpochCall& entered, Epoch epoch, MPI_Win win,
-                    MPI_Group group) {
+void classify_epoch(Call* call, CollectiveTable* table, Epoch epoch, MPI_Win win, MPI_Group group) {
     if (!waits_are_open()) return;
     Waiting waiting(call);
-    CommDefinition* definition = entered.definition;
-    if (definition != nullptr && is_not_looked_up(definition->remote_state)) {
-        const ToolWork look(call->thread);
-        find_remote_members(call->thread, definition);
-    }
-    if (entered.table == nullptr && remote_of(definition) == nullptr) {
+    if (table == nullptr) {
         waiting.add_unknown();
     } else {
-        if (begins(epoch)) keep_partners(entered, epoch, win, group);
-        if (epoch == Epoch::kPost && entered.stamp.at.real != 0 &&
-            remote_of(definition) != nullptr) {
-            stamp_epoch_remote(call, definition->remote, epoch, entered.stamp);
-        }
+        if (begins(epoch)) keep_partners(table, epoch, win, group);
         const bool all_entered = epoch != Epoch::kStart || !is_unblocked_receive(call, 0);
-        if (epoch != Epoch::kPost) add_epoch(entered, epoch, all_entered, &waiting);
+        if (epoch != Epoch::kPost) add_epoch(table, epoch, all_entered, &waiting);
     }
     classify(call, &waiting);
 }

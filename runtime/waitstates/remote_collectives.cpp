@@ -69,41 +69,20 @@ const EntryNotice* notice_of(const RemoteMember& member, MpiCall call, uint32_t 
     return nullptr;
 }
 
-// Selects the members that the rank waits for, and the number of their notice; 0: not waited for.
-struct OfCollective {
-    const RemoteCall& enters;
-    MpiCall call() const { return enters.call; }
-    uint32_t number(const RemoteMember& member) const {
-        return waits_for(enters.role, enters.contributors, member.place) ? enters.number : 0;
-    }
-};
-struct OfEpoch {
-    const RemoteMembers& remote;
-    Epoch epoch;
-    bool exposes() const { return epoch == Epoch::kPost || epoch == Epoch::kWait; }
-    MpiCall call() const {
-        return epoch == Epoch::kWait ? MpiCall::kWin_complete : MpiCall::kWin_post;
-    }
-    uint32_t number(const RemoteMember& member) const {
-        const FewRanks& partners =
-            exposes() ? remote.empty_table.origins : remote.empty_table.targets;
-        if (!is_among(partners, static_cast<int>(member.place >> 1))) return 0;
-        return exposes() ? member.exposed : member.accessed;
-    }
-};
+bool is_awaited(const RemoteCall& enters, const RemoteMember& member) {
+    return waits_for(enters.role, enters.contributors, member.place);
+}
 
-template <class Awaited>
-RemoteMatch gather(const RemoteMembers& remote, const Awaited& awaited, uint64_t left) {
+RemoteMatch gather(const RemoteMembers& remote, const RemoteCall& enters, uint64_t left) {
     const StateLock lock;
     RemoteMatch match{};
     match.peer = kNoPeer;
     uint64_t real = 0;
     for (uint32_t i = 0; i < remote.count; ++i) {
         const RemoteMember& member = remote.members[i];
-        const uint32_t number = awaited.number(member);
-        if (number == 0) continue;
+        if (!is_awaited(enters, member)) continue;
         match.partners += 1;
-        const EntryNotice* notice = notice_of(member, awaited.call(), number);
+        const EntryNotice* notice = notice_of(member, enters.call, enters.number);
         if (notice == nullptr) continue;
         match.count += 1;
         if (notice->stamp.at.real > left) continue;  // the call did not wait for it
@@ -118,44 +97,19 @@ RemoteMatch gather(const RemoteMembers& remote, const Awaited& awaited, uint64_t
 }
 
 // Counts the partners. `all_stamped`: all of them have sent a notice, or will have by their choice.
-template <class Awaited>
-uint32_t count_partners(const RemoteMembers& remote, const Awaited& awaited, bool* all_stamped) {
+uint32_t count_partners(const RemoteMembers& remote, const RemoteCall& enters, bool* all_stamped) {
     uint32_t partners = 0;
     *all_stamped = true;
     for (uint32_t i = 0; i < remote.count; ++i) {
         const RemoteMember& member = remote.members[i];
-        const uint32_t number = awaited.number(member);
-        if (number == 0) continue;
+        if (!is_awaited(enters, member)) continue;
         partners += 1;
         if (member.notice_count == 0) continue;
         const EntryNotice& newest = member.notices[(member.notice_count - 1) % kKeptNotices];
-        if (newest.number != number && !is_chosen(number, member.shift)) *all_stamped = false;
+        if (newest.number != enters.number && !is_chosen(enters.number, member.shift))
+            *all_stamped = false;
     }
     return partners;
-}
-
-template <class Awaited>
-RemoteMatch match_stamp(Thread* thread, RemoteMembers* remote, const Awaited& awaited,
-                        uint64_t left) {
-    RemoteMatch match{};
-    bool all_stamped = false;
-    match.partners = count_partners(*remote, awaited, &all_stamped);
-    if (!all_stamped) return match;
-    match = gather(*remote, awaited, left);
-    if (match.count == match.partners) return match;
-    const uint64_t begin = now_ticks();
-    if (begin < remote->next_look) return match;
-    const uint64_t until = begin + kPatience * piggyback_cost();
-    while (match.count != match.partners) {
-        const bool taken = take_one_piggyback(thread);
-        if (!taken && now_ticks() >= until) break;
-        match = gather(*remote, awaited, left);
-    }
-    remote->fruitless = match.count == match.partners ? 0 : remote->fruitless + 1;
-    const uint64_t took = now_ticks() - begin;
-    if (remote->fruitless >= kFruitless) remote->next_look = begin + took * kSpacing;
-    spend(took);
-    return match;
 }
 
 // Collects the world ranks of the members on other hosts, group by group in rank order; false: too
@@ -199,8 +153,7 @@ class MemberList {
             RemoteMember* member = &remote_->members[remote_->count++];
             member->peer = peer;
             member->place = static_cast<uint32_t>(rank) << 1 | side;
-            member->shift = member->exposed = member->accessed = member->notice_count = 0;
-            member->stamped_until = {};
+            member->shift = member->notice_count = 0;
         }
         return true;
     }
@@ -242,16 +195,8 @@ void find_remote_members(Thread* thread, CommDefinition* definition) {
         remote->loss = 0;
         remote->fruitless = 0;
         remote->next_look = 0;
-        remote->epochs = 0;
-        remote->empty_table = CollectiveTable{};
         remote->empty_table.shared = &g_nobody;
-        remote->empty_table.members = definition->members;
-        remote->empty_table.others =
-            definition->inter ? static_cast<uint32_t>(definition->size) : 0;
-        remote->empty_table.side = definition->side;
-        remote->empty_table.inter = definition->inter;
-        remote->empty_table.is_world = definition->is_world;
-        remote->empty_table.rank = definition->rank;
+        set_members(&remote->empty_table, *definition);
         listed = MemberList(thread, *definition, remote).fill();
         if (listed && definition->remote_state == RemoteState::kOfComm && !definition->inter) {
             read_neighbours(reinterpret_cast<MPI_Comm>(definition->handle), definition->rank,
@@ -358,65 +303,25 @@ void put_notice(uint32_t peer, const EntryNotice& notice) {
 
 RemoteMatch match_remote(Thread* thread, RemoteMembers* remote, const RemoteCall& enters,
                          uint64_t left) {
-    return match_stamp(thread, remote, OfCollective{enters}, left);
-}
-
-void count_epoch(RemoteMembers* remote, Epoch epoch, const FewRanks& partners) {
-    for (uint32_t i = 0; i < remote->count; ++i) {
-        RemoteMember* member = &remote->members[i];
-        if (!is_among(partners, static_cast<int>(member->place >> 1))) continue;
-        (epoch == Epoch::kPost ? member->exposed : member->accessed) += 1;
-    }
-}
-
-void stamp_epoch_remote(Call* call, RemoteMembers* remote, Epoch epoch, const EnterStamp& entered) {
-    const OfEpoch own{*remote, epoch};
-    const uint32_t shift = remote->choice.shift;
-    uint32_t dependents = 0;
-    remote->epochs += 1;
-    for (uint32_t i = 0; i < remote->count; ++i) {
-        const uint32_t number = own.number(remote->members[i]);
-        if (number != 0 && is_chosen(number, shift)) ++dependents;
-    }
-    if (dependents == 0) return;
+    RemoteMatch match{};
+    bool all_stamped = false;
+    match.partners = count_partners(*remote, enters, &all_stamped);
+    if (!all_stamped) return match;
+    match = gather(*remote, enters, left);
+    if (match.count == match.partners) return match;
     const uint64_t begin = now_ticks();
-    const uint64_t cost = piggyback_cost() * dependents;
-    count_chosen(&remote->choice, remote->choice.last_number + remote->epochs, begin,
-                 kSpacing * cost, is_over_budget(begin));
-    remote->epochs = 0;
-    const bool posts = epoch == Epoch::kPost;  // sent after the call
-    EntryNotice notice{entered,
-                       remote->id,
-                       0,
-                       static_cast<uint16_t>(posts ? MpiCall::kWin_post : MpiCall::kWin_complete),
-                       static_cast<uint8_t>(remote->choice.shift),
-                       update_loss_rate(*call->thread, begin, remote),
-                       posts ? 0 : static_cast<uint32_t>(earlier(cost, UINT32_MAX))};
-    uint64_t took = 0;
-    for (uint32_t i = 0; i < remote->count; ++i) {
-        RemoteMember& member = remote->members[i];
-        notice.number = own.number(member);
-        if (notice.number == 0 || !is_chosen(notice.number, shift)) continue;
-        const Channel* channel = channel_with(call->thread, member.peer);
-        if (channel == nullptr) continue;
-        notice.stamp = entered;
-        if (remote->stamped_until.round > member.stamped_until.round)
-            member.stamped_until = remote->stamped_until;
-        add_delay(member.peer, &member.stamped_until, &notice.stamp);
-        took += send_notice(channel->remote, notice);
+    if (begin < remote->next_look) return match;
+    const uint64_t until = begin + kPatience * piggyback_cost();
+    while (match.count != match.partners) {
+        const bool taken = take_one_piggyback(thread);
+        if (!taken && now_ticks() >= until) break;
+        match = gather(*remote, enters, left);
     }
+    remote->fruitless = match.count == match.partners ? 0 : remote->fruitless + 1;
+    const uint64_t took = now_ticks() - begin;
+    if (remote->fruitless >= kFruitless) remote->next_look = begin + took * kSpacing;
     spend(took);
-}
-
-RemoteMatch match_epoch_remote(Thread* thread, RemoteMembers* remote, Epoch epoch, uint64_t left) {
-    return match_stamp(thread, remote, OfEpoch{*remote, epoch}, left);
-}
-
-bool is_remote_member(const RemoteMembers& remote, int rank) {
-    for (uint32_t i = 0; i < remote.count; ++i) {
-        if (static_cast<int>(remote.members[i].place >> 1) == rank) return true;
-    }
-    return false;
+    return match;
 }
 
 void note_usual(const RemoteUsual& usual) {

@@ -32,10 +32,7 @@ struct RemoteMember {
     uint32_t peer;   // rank in MPI_COMM_WORLD
     uint32_t place;  // as in collective_roles.h
     uint32_t shift;
-    uint32_t exposed;            // exposures to it by the caller's MPI_Win_post
-    uint32_t accessed;           // accesses to it by the caller's MPI_Win_start
-    uint32_t notice_count;       // notices so far
-    StampedUntil stamped_until;  // for epochs
+    uint32_t notice_count;  // notices so far
     EntryNotice notices[kKeptNotices];
 };
 
@@ -52,7 +49,6 @@ struct RemoteMembers {
     uint32_t fruitless;  // consecutive looks that did not find all notices
     uint32_t serial;     // unique number of this object
     uint64_t next_look;
-    uint32_t epochs;              // of a window, since the last one with notices
     CollectiveTable empty_table;  // stands for a collective table without members on this host
     uint32_t count;
     RemoteMember members[kMostRemote];
@@ -96,16 +92,6 @@ struct RemoteMatch {
 };
 RemoteMatch match_remote(Thread* thread, RemoteMembers* remote, const RemoteCall& enters,
                          uint64_t left);
-
-// Counts epochs of a window (collectives.h). Both ranks of a pair give an exposure and its access
-// the same number.
-void count_epoch(RemoteMembers* remote, Epoch epoch, const FewRanks& partners);
-// When memory was exposed, or an access is about to end: sends notices to `empty_table.origins` or
-// `empty_table.targets`. `entered`: the call's enter stamp.
-void stamp_epoch_remote(Call* call, RemoteMembers* remote, Epoch epoch, const EnterStamp& entered);
-RemoteMatch match_epoch_remote(Thread* thread, RemoteMembers* remote, Epoch epoch, uint64_t left);
-// Whether this rank of the window is on another host.
-bool is_remote_member(const RemoteMembers& remote, int rank);
 
 // What is usual for a statement, from calls with all stamps: the ticks after the last partner
 // entered, and the last partner on another host. `node` is the statement's.

@@ -283,7 +283,7 @@ def stamp_lines(function):
             f"if (waits_are_open()) withdraw_start(call, {requests});"]
     before, after = [], []
     if get("depends") in EPOCHS:
-        return [f"const EpochCall epoch = announce_epoch(call, Epoch::{EPOCHS[get('depends')]}, win);"], []
+        return [f"CollectiveTable* const epoch = announce_epoch(call, Epoch::{EPOCHS[get('depends')]}, win);"], []
     if get("locks"):
         target = "rank" if function.has("rank") else "kAllTargets"
         exclusive = "lock_type == MPI_LOCK_EXCLUSIVE" if function.has("lock_type") else "false"
@@ -338,9 +338,7 @@ def passed_lines(function, ended):
     arguments = function.arguments(**user_code(function, "in_passed_code"))
     call = f"passed_on(call, next)({arguments})"
     noticed = [FORGETS[function.get("ends")]] if ended else []
-    if function.get("depends") in EPOCHS and function.has("group"):
-        noticed.insert(0, f"skip_epoch({epoch_arguments(function)});")
-    elif function.get("depends") and function.get("depends") not in (*EPOCHS, "members"):
+    if function.get("depends") and function.get("depends") not in (*EPOCHS, "members"):
         noticed.insert(0, f"skip_collective({collective_handle(function)});")
     noticed += naming_lines(function)
     requests = STARTED.get(function.get("starts"))

@@ -159,24 +159,7 @@ def windows_and_topologies():
             profile, seen = check_known(hosts, start, 2, "others", "others", OTHERS)
             check_request(profile, seen, "wait_ring", BEFORE)
             check_file(profile, seen)
-            check_epochs(profile, seen)
         repeated_clean(hosts, attempt)
-
-
-def check_epochs(profile, seen):
-    """Rank 1 waits for rank 0 to expose its memory, rank 0 for rank 1 to end its access."""
-    for name, late, markers in (("late_post", 0, {"start": "MPI_Win_start",
-                                                  "complete": "MPI_Win_complete"}),
-                                ("late_access", 1, {"exposed": "MPI_Win_wait"})):
-        waited = sum(max(0.0, of_late - begin) for (begin, _), (of_late, _)
-                     in zip(seen[1 - late][name], seen[late][name]))
-        nodes = [profile.at(FILE, marker, call) for marker, call in markers.items()]
-        unknown = sum(node.raw.get("unknown_waits", 0) for node in nodes)
-        sync = sum(node.raw["sync_ns"] for node in nodes) / 1e9
-        spoilt = disturbance(seen, name, LATE_US)
-        check(spoilt > 0.1 * waited or unknown <= 0.3 * TIMES, f"{name}: {unknown} unknown")
-        check_near(sync, waited, 0.05, 100e-6 * TIMES + unknown * LATE_US / 1e6 + 2 * spoilt,
-                   f"seconds waited, {name}")
 
 
 def check_file(profile, seen):

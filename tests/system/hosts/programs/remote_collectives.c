@@ -69,25 +69,6 @@ static void known(int times) {
     MPI_Comm_free(&all);
 }
 
-// Rank 1 accesses the memory of rank 0, in an epoch that both are late for by turns.
-static void epochs(MPI_Win win, int times) {
-    const int other = 1 - rank;
-    MPI_Group all, pair;
-    MPI_Win_get_group(win, &all);
-    if (rank < 2) MPI_Group_incl(all, 1, &other, &pair);
-    for (int i = 0; i < 2 * times; ++i) {
-        come(i % 2);
-        if (rank == 0) MPI_Win_post(pair, 0, win);
-        if (rank == 0) MPI_Win_wait(win);            // @exposed
-        if (rank == 1) MPI_Win_start(pair, 0, win);  // @start
-        if (rank == 1) MPI_Put(&late_us, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
-        if (rank == 1) MPI_Win_complete(win);  // @complete
-        gone(i % 2 == 0 ? "late_post" : "late_access");
-    }
-    if (rank < 2) MPI_Group_free(&pair);
-    MPI_Group_free(&all);
-}
-
 // Collectives of windows, files, topologies and inter-communicators.
 static void others(int times, const char* path) {
     const int last = size - 1, side = rank % 2, every = 1;
@@ -109,7 +90,6 @@ static void others(int times, const char* path) {
     MPI_Win_create(numbers, sizeof(numbers), 1, MPI_INFO_NULL, world, &win);
     MPI_File_open(world, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     MPI_Datatype type = MPI_DOUBLE;
-    epochs(win, times);
     for (int i = 0; i < times; ++i) {
         come(0), MPI_Win_fence(0, win), gone("fence");                                // @fence
         come(last), MPI_Neighbor_allgather(numbers, 1, type, sums, 1, type, circle);  // @circle

@@ -316,32 +316,6 @@ TEST_F(RemoteCollectives, OfNeighbours) {
     EXPECT_EQ(classify(1, {Dependence::kSources, 0, nullptr}).unknown, 1u);
 }
 
-// The second access to rank 2, which exposed its memory to another rank as well. Its notices of the
-// first access, of a fence and of its own access do not count.
-TEST_F(RemoteCollectives, OfAnEpoch) {
-    const FewRanks partners{1, true, {2}};
-    remote_.empty_table.targets = partners;
-    count_epoch(&remote_, Epoch::kStart, partners);
-    count_epoch(&remote_, Epoch::kStart, partners);
-    enter(2, 11'000, kLost, 1, MpiCall::kWin_post);
-    enter(1, 17'000, kLost, 2, MpiCall::kWin_post);
-    EXPECT_EQ(match_epoch_remote(t_thread, &remote_, Epoch::kComplete, kLeft).count, 0u);
-    enter(2, 15'000, kLost, 2, MpiCall::kWin_post);
-    enter(2, 16'000, kLost, 2, MpiCall::kWin_fence);
-    enter(2, 18'000, kLost, 2, MpiCall::kWin_complete);
-    const RemoteMatch match = match_epoch_remote(t_thread, &remote_, Epoch::kComplete, kLeft);
-    EXPECT_EQ(match.partners, 1u);
-    EXPECT_EQ(match.count, 1u);
-    EXPECT_EQ(match.peer, 2u);
-    EXPECT_EQ(match.last.at.real, 15'000u);
-    // Nobody accesses the caller's memory.
-    EXPECT_EQ(match_epoch_remote(t_thread, &remote_, Epoch::kWait, kLeft).partners, 0u);
-    remote_.empty_table.origins = partners;
-    count_epoch(&remote_, Epoch::kPost, partners);
-    enter(2, 19'000, kLost, 1, MpiCall::kWin_complete);
-    EXPECT_EQ(match_epoch_remote(t_thread, &remote_, Epoch::kWait, kLeft).last.at.real, 19'000u);
-}
-
 // The first messages to a rank also connect, and take a thousand times as long.
 TEST_F(RemoteCollectives, LongSendTimesDoNotDelayTheEntry) {
     enter(1, 12'000, kLost, 1, kCall, 40'000'000);
