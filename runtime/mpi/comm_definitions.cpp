@@ -137,14 +137,13 @@ constexpr size_t kOccurrences = 1u << 18;
 Occurrence* g_occurrences = nullptr;  // with StateLock held
 size_t g_occurrence_count = 0;
 
-// The number made before; with `made`, one more is counted.
-uint64_t occurrences_before(uint64_t members, bool made, bool* known) {
+// Counts one more; `before`: the number made before. False: there is no room.
+bool count_occurrence(uint64_t members, uint64_t* before) {
     const StateLock lock;
-    *known = false;
     if (g_occurrences == nullptr) {
         void* memory = mmap(nullptr, kOccurrences * sizeof(Occurrence), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED) return 0;
+        if (memory == MAP_FAILED) return false;
         g_occurrences = static_cast<Occurrence*>(memory);
     }
     size_t at = members & (kOccurrences - 1);
@@ -152,18 +151,12 @@ uint64_t occurrences_before(uint64_t members, bool made, bool* known) {
         at = (at + 1) & (kOccurrences - 1);
     }
     if (g_occurrences[at].members == 0) {
-        if (!made) {
-            *known = g_occurrence_count < kOccurrences / 4 * 3;
-            return 0;
-        }
-        if (g_occurrence_count == kOccurrences / 4 * 3) return 0;
+        if (g_occurrence_count == kOccurrences / 4 * 3) return false;
         g_occurrence_count += 1;
         g_occurrences[at].members = members;
     }
-    *known = true;
-    const uint64_t before = g_occurrences[at].count;
-    if (made) g_occurrences[at].count += 1;
-    return before;
+    *before = g_occurrences[at].count++;
+    return true;
 }
 
 // For a very large group, hashes evenly spaced ranks only, as each costs a search of
@@ -245,64 +238,29 @@ void define_made(MPI_Comm from, const MPI_Comm* made) {
     add_definition(definition);
 }
 
-// The hash of the making group, and the id so far.
-uint64_t id_of_made(uint64_t members, uint64_t number, uint64_t id) {
-    return mix_path(mix_path(members, number), id);
-}
-uint64_t with_tag(uint64_t members, int tag, bool inter) {
-    members = mix_path(mix_path(mix_path(kMembers, members), static_cast<uint64_t>(tag)), inter);
-    return members != 0 ? members : 1;
-}
-
-bool define_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag, CollectiveTable* table) {
+void define_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag) {
     if (!wants_definitions() || !is_comm(made) ||
         // An unknown handle may belong to another MPI library.
         find_definition(reinterpret_cast<uintptr_t>(from)) == nullptr) {
-        return false;
+        return;
     }
     const SlowWork work(t_thread);
     const bool inter = is_inter(*made);
     const Groups groups(*made, inter);
     CommDefinition definition{};
-    if (!describe(*made, groups, inter, &definition)) return false;
+    if (!describe(*made, groups, inter, &definition)) return;
     const auto local = static_cast<int>(definition.members) - (inter ? definition.size : 0);
     uint64_t members = hash_of_members(groups.local(), local);
     if (inter) {
         const uint64_t remote = hash_of_members(groups.remote(), definition.size);
         members = definition.side == 0 ? mix_path(members, remote) : mix_path(remote, members);
     }
-    members = with_tag(members, tag, inter);
-    bool known = false;
-    const uint64_t number = occurrences_before(members, true, &known);
-    if (!known) return false;
-    definition.id = id_of_made(members, number, definition.id);
-    definition.table = table;
-    definition.collectives = 1;  // the one that made it
+    members = mix_path(mix_path(mix_path(kMembers, members), static_cast<uint64_t>(tag)), inter);
+    if (members == 0) members = 1;
+    uint64_t number = 0;
+    if (!count_occurrence(members, &number)) return;
+    definition.id = mix_path(mix_path(members, number), definition.id);
     add_definition(definition);
-    return true;
-}
-
-bool define_before_made(MPI_Comm from, MPI_Group group, int tag, CommDefinition* definition) {
-    int own = MPI_UNDEFINED;
-    const SlowWork work(t_thread);
-    if (find_definition(reinterpret_cast<uintptr_t>(from)) == nullptr) return false;
-    const int size = size_of(group);
-    if (size < 1) return false;
-    const int first = first_of(group);
-    const int rank = g_process.header->rank;
-    if (first < 0 || !translate(g_world_group, 1, &rank, group, &own) || own < 0) return false;
-    const uint64_t members = with_tag(hash_of_members(group, size), tag, false);
-    bool known = false;
-    const uint64_t number = occurrences_before(members, false, &known);
-    const auto place = static_cast<uint64_t>(first);
-    *definition = CommDefinition{};
-    definition->id = id_of_made(members, number, mix_path(mix_path(kFirst, place), place));
-    definition->short_id = short_id_of(definition->id);
-    definition->members = static_cast<uint32_t>(size);
-    definition->size = size;
-    definition->rank = own;
-    definition->is_world = size == g_process.header->world_size;
-    return known;
 }
 
 namespace {

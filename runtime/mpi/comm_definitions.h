@@ -63,14 +63,8 @@ void define_made(MPI_Comm from, const MPI_File* made);
 void define_made(MPI_Comm from, const MPI_Request* made);
 // A duplicate of `from`, which may not be complete yet: MPI is not asked about it.
 void define_copied(MPI_Comm from, const MPI_Comm* made);
-// The same by a collective of the new communicator's members, with this tag. `table`: where they
-// entered it, or null. False: no definition, and the table is still the caller's.
-bool define_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag,
-                            CollectiveTable* table = nullptr);
-
-// The definition, without handle, of what the group's members would make next in that way. False
-// when it is not known or the caller is no member.
-bool define_before_made(MPI_Comm from, MPI_Group group, int tag, CommDefinition* definition);
+// The same by a collective of the new communicator's members, with this tag.
+void define_made_by_members(MPI_Comm from, const MPI_Comm* made, int tag);
 
 // MPI freed the handle and may reuse it. `gone`: its definition; the caller now owns its table and
 // remote members. False: there was none.

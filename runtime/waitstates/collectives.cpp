@@ -203,9 +203,12 @@ bool needs_notice(MpiCall call, Dependence rule) {
            rule != Dependence::kProfiled;
 }
 
-// Enters an instance in the table of the communicator, window or file.
-EnteredCollective enter_table(Call* call, CommDefinition* definition, MpiCall number,
-                              Dependence rule, int root) {
+}  // namespace
+
+EnteredCollective enter_collective(Call* call, MpiCall number, uintptr_t handle, Dependence rule,
+                                   int root) {
+    CommDefinition* definition = find_definition(handle);
+    if (definition == nullptr) return {};
     EnteredCollective collective{definition, nullptr, number, ++definition->collectives, false};
     if (definition->members < 2) return collective;
     const uint64_t slow_overhead = call->thread->slow_overhead;
@@ -239,37 +242,6 @@ EnteredCollective enter_table(Call* call, CommDefinition* definition, MpiCall nu
     begin_work(call, now_ticks());
     collective.table = table;
     return collective;
-}
-
-}  // namespace
-
-EnteredCollective enter_collective(Call* call, MpiCall number, uintptr_t handle, Dependence rule,
-                                   int root) {
-    CommDefinition* definition = find_definition(handle);
-    return definition != nullptr ? enter_table(call, definition, number, rule, root)
-                                 : EnteredCollective{};
-}
-
-GroupCollective::GroupCollective(Call* call, MPI_Comm comm, MPI_Group group, int tag) {
-    if (!waits_are_open() || !define_before_made(comm, group, tag, &definition_)) return;
-    start(call);
-    collective_ =
-        enter_table(call, &definition_, MpiCall::kComm_create_group, Dependence::kEverybody, 0);
-}
-
-void GroupCollective::classify(Call* call) const {
-    classify_collective(call, collective_, {Dependence::kEverybody, 0, nullptr});
-}
-
-void GroupCollective::hand_over(MPI_Comm from, const MPI_Comm* made, int tag) {
-    CollectiveTable* table = take_table();
-    if (!define_made_by_members(from, made, tag, table)) release_table(table);
-}
-
-CollectiveTable* GroupCollective::take_table() {
-    CollectiveTable* table = collective_.table;
-    collective_.table = nullptr;
-    return table;
 }
 
 // Arguments that MPI rejects make no instance of the call; a message that is too long does.

@@ -60,22 +60,6 @@ inline uint64_t for_each_member(const EnteredCollective& collective, uint64_t by
     return collective.definition != nullptr ? bytes / later(collective.definition->members, 1) : 0;
 }
 
-// The creation of a communicator by the members of a group alone (MPI_Comm_create_group). They use
-// the collective table of the new communicator, which hand_over() gives to it.
-class GroupCollective {
-  public:
-    GroupCollective(Call* call, MPI_Comm comm, MPI_Group group, int tag);
-    GroupCollective(const GroupCollective&) = delete;
-    GroupCollective& operator=(const GroupCollective&) = delete;
-    void classify(Call* call) const;
-    CollectiveTable* take_table();  // to be released by the caller
-    void hand_over(MPI_Comm from, const MPI_Comm* made, int tag);
-
-  private:
-    CommDefinition definition_{};
-    EnteredCollective collective_{};
-};
-
 // A persistent collective (MPI-4.0 6.13), from its creation until its request is freed.
 struct PersistentCollective {
     uintptr_t handle;  // of its request, which identifies it

@@ -137,7 +137,7 @@ def success_lines(function):
     else:
         lines.append(f"record_plain(call, {function.first_event_slot()});")
     # A persistent collective is identified by its own identifier, so that comes first.
-    named = naming_lines(function, get("depends") == "members")
+    named = naming_lines(function)
     lines += named + request_lines(function) if get("persistent") else request_lines(function)
     if get("ends"):
         lines.append(FORGETS.get(get("ends")) or {"type": "forget_types();"}[get("ends")])
@@ -188,8 +188,7 @@ def epoch_arguments(function):
 
 def waits_at_once(function):
     dependence = function.get("depends")
-    return (dependence and dependence not in EPOCHS and dependence != "members"
-            and not function.get("start"))
+    return dependence and dependence not in EPOCHS and not function.get("start")
 
 
 def dependence_lines(function):
@@ -197,8 +196,6 @@ def dependence_lines(function):
     dependence = function.get("depends")
     if dependence in EPOCHS:
         return [f"classify_epoch(call, epoch, {epoch_arguments(function)});"]
-    if dependence == "members":
-        return ["collective.classify(call);"]
     if function.get("locks"):
         return ["classify_lock(call, lock);"]
     if waits_at_once(function):
@@ -212,13 +209,12 @@ def dependence_lines(function):
     return []
 
 
-def naming_lines(function, collective=False):
+def naming_lines(function):
     made, comm = function.get("makes"), function.named("MPI_Comm")
     if not made:
         return []
     if function.get("made_by") == "members":
-        name = "collective.hand_over" if collective else "define_made_by_members"
-        return [f"{name}({comm}, {made}, tag);"]
+        return [f"define_made_by_members({comm}, {made}, tag);"]
     if function.get("made_by") == "copy":
         return [f"define_copied({comm}, {made});"]
     return [f"define_made({comm}, {made});"]
@@ -289,10 +285,7 @@ def stamp_lines(function):
         exclusive = "lock_type == MPI_LOCK_EXCLUSIVE" if function.has("lock_type") else "false"
         before.append(f"const LockCall lock = announce_lock(call, Locking::k{get('locks').title()}, "
                       f"win, {target}, {exclusive});")
-    if get("depends") == "members":
-        before.append("GroupCollective collective(call, comm, group, tag);")
-        after.append("release_table(collective.take_table());")
-    elif get("depends"):
+    if get("depends"):
         before.append(f"const EnteredCollective collective = announce_collective(call, MpiCall::k{function.name}, "
                       f"{collective_handle(function)}, {rule_of(function)}, "
                       f"{function.get('root') or '0'});")
@@ -338,7 +331,7 @@ def passed_lines(function, ended):
     arguments = function.arguments(**user_code(function, "in_passed_code"))
     call = f"passed_on(call, next)({arguments})"
     noticed = [FORGETS[function.get("ends")]] if ended else []
-    if function.get("depends") and function.get("depends") not in (*EPOCHS, "members"):
+    if function.get("depends") and function.get("depends") not in EPOCHS:
         noticed.insert(0, f"skip_collective({collective_handle(function)});")
     noticed += naming_lines(function)
     requests = STARTED.get(function.get("starts"))

@@ -12,7 +12,7 @@ COLLECTIVES = {
     "scatter": ("MPI_Scatter", 0, True), "scan": ("MPI_Scan", 0, True),
     "reduce": ("MPI_Reduce", 1, True), "gather": ("MPI_Gather", 1, True),
     "dup": ("MPI_Comm_dup", 0, True), "disconnect": ("MPI_Comm_disconnect", 0, True),
-    "create_group": ("MPI_Comm_create_group", 0, True), "lock": ("MPI_Win_lock", 0, True),
+    "lock": ("MPI_Win_lock", 0, True),
     "open": ("MPI_File_open", 0, True), "close": ("MPI_File_close", 0, True),
     "persistent": ("MPI_Wait", 0, True), "finalize": ("MPI_Finalize", 0, True),
     "bcast_large": ("MPI_Bcast", 1, True), "scatter_large": ("MPI_Scatter", 1, True),

@@ -14,7 +14,6 @@ enum { kTimes = 100, kLate_us = 3000, kLarge = 500 };
 static FILE* told;
 static int rank;
 static int last;
-static MPI_Group all;
 
 static long long now_ns(void) {
     struct timespec now;
@@ -88,8 +87,6 @@ static void one_round(void) {
     MPI_Wait(&standing, MPI_STATUS_IGNORE);                               /* @persistent */
     come(0, "dup"), MPI_Comm_dup(world, &comm);                           /* @dup */
     come(0, "disconnect"), MPI_Comm_disconnect(&comm);                    /* @disconnect */
-    come(0, "create_group"), MPI_Comm_create_group(world, all, 5, &comm); /* @create_group */
-    MPI_Comm_free(&comm);
 }
 
 /* Rank 0 has the lock, and gives it back late. Open MPI takes locks in MPI_Win_lock. */
@@ -122,7 +119,6 @@ int main(int argc, char** argv) {
     snprintf(path, sizeof(path), "%s.%d", argc > 1 ? argv[1] : "told", rank);
     told = fopen(path, "w");
     if (told == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Comm_size(MPI_COMM_WORLD, &last);
     last -= 1;
     for (int i = 0; i < kTimes; ++i) one_round();
@@ -133,7 +129,6 @@ int main(int argc, char** argv) {
     MPI_Win_free(&window);
     snprintf(path, sizeof(path), "%s.file", argc > 1 ? argv[1] : "told");
     for (int i = 0; i < 3; ++i) file_round(path);
-    MPI_Group_free(&all);
     come(0, "finalize"), MPI_Finalize(); /* @finalize */
     return 0;
 }
