@@ -9,29 +9,6 @@ namespace dwell {
 
 namespace {
 
-// Grants time to successive claims until it is used up.
-class TimeBudget {
-  public:
-    explicit TimeBudget(uint64_t ticks) : ticks_(ticks) {}
-    uint64_t take(uint64_t wanted) {
-        const uint64_t taken = wanted < ticks_ ? wanted : ticks_;
-        ticks_ -= taken;
-        return taken;
-    }
-    // The factor by which claims of `total` must be scaled to fit.
-    double scale(uint64_t total) const {
-        return total <= ticks_ ? 1 : static_cast<double>(ticks_) / static_cast<double>(total);
-    }
-    uint64_t left() const { return ticks_; }
-
-  private:
-    uint64_t ticks_;
-};
-
-uint64_t scaled(uint64_t ticks, double factor) {
-    return factor == 1 ? ticks : static_cast<uint64_t>(static_cast<double>(ticks) * factor);
-}
-
 // Calls `use(poll, interval)` for each interval with untimed polls.
 template <typename Use>
 void for_each_untimed(Thread* thread, Use use) {
@@ -43,22 +20,21 @@ void for_each_untimed(Thread* thread, Use use) {
     }
 }
 
-// Time that the untimed polls of a thread claim.
-struct Claims {
-    uint64_t cost = 0;
+// The untimed polls of a thread, and the time that they usually take.
+struct Untimed {
+    uint64_t count = 0;
     uint64_t polls = 0;
     uint64_t computation = 0;
-    uint64_t stamps = 0;  // cost of as many time stamps
+    uint64_t cost() const { return count * g_process.poll_cost_ticks; }
 };
-Claims claims_of(Thread* thread) {
-    Claims claims;
+Untimed untimed_of(Thread* thread) {
+    Untimed untimed;
     for_each_untimed(thread, [&](const Poll& poll, const PollInterval& interval) {
-        claims.cost += interval.untimed * g_process.poll_cost_ticks;
-        claims.polls += interval.untimed * poll.ticks.value();
-        claims.computation += interval.untimed * interval.computation.value();
-        claims.stamps += interval.untimed * g_process.inner_cost_ticks;
+        untimed.count += interval.untimed;
+        untimed.polls += interval.untimed * poll.ticks.value();
+        untimed.computation += interval.untimed * interval.computation.value();
     });
-    return claims;
+    return untimed;
 }
 
 Poll* new_poll(Thread* thread, const PathEntry* path) {
@@ -162,37 +138,40 @@ void remember_poll(Call* call, int slot, bool blocks, const Before* before, int 
 
 void record_untimed(Thread* thread, uint64_t until) {
     ThreadRecord* record = thread->record;
-    const Claims claims = claims_of(thread);
-    TimeBudget budget(until > thread->last_ticks ? until - thread->last_ticks : 0);
-    const uint64_t all = budget.left();
-    const uint64_t cost = budget.take(claims.cost);
+    const uint64_t began = thread->last_ticks;
+    const Untimed usual = untimed_of(thread);
+    const uint64_t all = beyond(until, began);
+    const uint64_t cost = earlier(usual.cost(), all);
     record->intrusion_ticks += cost;
     record->own_ticks += cost;
     // A short poll overlaps with its stamps, so its duration is known only within their cost, and
     // a timed poll among untimed ones is slow, which lengthens the computation before it. Time
     // left over is given to the polls where it is no more than the cost of the stamps.
-    const bool alone = claims.polls != 0 && beyond(budget.left(), claims.polls) <= claims.stamps;
-    const double polls_scale =
-        alone && budget.left() > claims.polls
-            ? static_cast<double>(budget.left()) / static_cast<double>(claims.polls)
-            : budget.scale(claims.polls);
+    const uint64_t left = all - cost;
+    const uint64_t stamps = usual.count * g_process.inner_cost_ticks;
+    const uint64_t most = usual.polls != 0 ? usual.polls + stamps : 0;
+    const uint64_t polls = left <= most ? left : usual.polls;
+    const uint64_t computation = earlier(usual.computation, left - polls);
+    thread->last_ticks += cost;
+    // A part of `total`, which stands for `of` usual ticks. Untimed polls are few and short
+    // (kUntimedPolls, kPollSpacing_ns): the product fits.
+    const auto share = [thread](uint64_t part, uint64_t total, uint64_t of) {
+        const uint64_t ticks = of != 0 ? part * total / of : 0;
+        thread->last_ticks += ticks;
+        return ticks;
+    };
     for_each_untimed(thread, [&](const Poll& poll, const PollInterval& interval) {
-        const uint64_t ticks =
-            budget.take(scaled(interval.untimed * poll.ticks.value(), polls_scale));
+        const uint64_t ticks = share(interval.untimed * poll.ticks.value(), polls, usual.polls);
+        interval.node->ticks +=
+            share(interval.untimed * interval.computation.value(), computation, usual.computation);
         auto* histogram = cell_at<SizeHistogram>(poll.index + kHistogramOffsetCells);
         poll.node->ticks += ticks;
         histogram->event_ticks[poll.slot] += ticks;
         histogram->untimed += interval.untimed;
         if (!poll.blocks) return;
         cell_at<CommPart>(poll.index + kPartCells)->blocked_ticks += ticks;
-        thread->delay.note_polled(thread->last_ticks, ticks);
+        thread->delay.note_polled(began, ticks);
     });
-    const double computation_scale = budget.scale(claims.computation);
-    for_each_untimed(thread, [&](const Poll&, const PollInterval& interval) {
-        interval.node->ticks +=
-            budget.take(scaled(interval.untimed * interval.computation.value(), computation_scale));
-    });
-    thread->last_ticks += all - budget.left();
     record->last_ticks = thread->last_ticks;
     thread->slow_overhead += g_process.untimed_cost_ticks;
     forget_untimed(thread);
@@ -225,14 +204,13 @@ void stop_poll(Call* call) {
 // Estimated as an unsuccessful poll and, as far as time is left, the cost of a matched receive.
 void estimate_poll(Call* call, uint64_t bytes) {
     Thread* thread = call->thread;
-    const Claims claims = claims_of(thread);
+    const Untimed before = untimed_of(thread);
     const uint64_t poll_ticks = call->poll->ticks.value();
-    const uint64_t usual = lost_before(call) + claims.cost + claims.polls + claims.computation +
+    const uint64_t usual = lost_before(call) + before.cost() + before.polls + before.computation +
                            call->poll_interval->computation.value() + poll_ticks;
-    TimeBudget budget(call->end_ticks - thread->last_ticks);
-    const uint64_t left = budget.left() > usual ? budget.left() - usual : 0;
-    const uint64_t found = matched_receive_ticks(bytes);
-    call->ticks = budget.take(poll_ticks + (left < found ? left : found));
+    const uint64_t all = call->end_ticks - thread->last_ticks;
+    const uint64_t found = earlier(beyond(all, usual), matched_receive_ticks(bytes));
+    call->ticks = earlier(poll_ticks + found, all);
     call->start_ticks = call->end_ticks - call->ticks;
     record_untimed_before(call);
 }
