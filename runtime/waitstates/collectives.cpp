@@ -138,16 +138,9 @@ void add_own_group(const Entered& entered, Latest* latest) {
         if (place == table.own || !may_wait_for(entered.role, member.place)) continue;
         EnterStamp stamp;
         const InstanceSlot* slot = slot_at(&table, entered.number % kGenerations, place);
-        switch (read_slot(slot, entered.number, call, &stamp)) {
-            case SlotState::kThis:
-                latest->add_open(stamp, member.peer, after);
-                break;
-            case SlotState::kLater:
-                latest->add_later();
-                break;
-            case SlotState::kNothingYet:
-                break;
-        }
+        const SlotState state = read_slot(slot, entered.number, call, &stamp);
+        if (state == SlotState::kThis) latest->add_open(stamp, member.peer, after);
+        if (state == SlotState::kLater) latest->add_later();
     }
 }
 

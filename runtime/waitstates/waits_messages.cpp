@@ -86,23 +86,11 @@ void add_stamp(Waiting* waiting, const SendStamp& sent_stamp) {
 }
 
 // The first look-up of a channel is slow: the call begins after it.
-class Lookup {
-  public:
-    explicit Lookup(Call* call) : call_(call), slow_overhead_(call->thread->slow_overhead) {}
-    ~Lookup() {
-        if (call_->thread->slow_overhead != slow_overhead_) start(call_);
-    }
-    Lookup(const Lookup&) = delete;
-    Lookup& operator=(const Lookup&) = delete;
-
-  private:
-    Call* call_;
-    uint64_t slow_overhead_;
-};
-
 Link look_up(Call* call, MPI_Comm comm, int rank) {
-    const Lookup lookup(call);
-    return lookup_link(call->thread, comm, rank);
+    const uint64_t slow_overhead = call->thread->slow_overhead;
+    const Link link = lookup_link(call->thread, comm, rank);
+    if (call->thread->slow_overhead != slow_overhead) start(call);
+    return link;
 }
 
 void answer_waiting(Call* call, const Link& link, int tag, uint32_t post_order) {
