@@ -320,11 +320,10 @@ class SignalsBlocked {
 // Scope of slow work of dwell on a thread (null: of none): its time is overhead, errno stays.
 class ToolWork {
   public:
-    explicit ToolWork(Thread* thread) : thread_(thread), errno_(errno), start_(now_ticks()) {}
+    explicit ToolWork(Thread* thread) : thread_(thread), start_(now_ticks()), errno_(errno) {}
     ~ToolWork() {
         errno = errno_;
-        // While recording is off, time belongs to nobody.
-        if (thread_ != nullptr && live_ticket() != 0) thread_->slow_overhead += now_ticks() - start_;
+        if (thread_ != nullptr) thread_->slow_overhead += now_ticks() - start_;
     }
     ToolWork(const ToolWork&) = delete;
     ToolWork& operator=(const ToolWork&) = delete;
@@ -333,10 +332,10 @@ class ToolWork {
 
   protected:
     Thread* thread_;
+    uint64_t start_;
 
   private:
     int errno_;
-    uint64_t start_;
 };
 
 // The same for work that calls functions with wrappers: those calls are passed on.
@@ -349,6 +348,7 @@ class SlowWork : public ToolWork {
     }
     ~SlowWork() {
         if (thread_ != nullptr) thread_->in_tool = was_in_tool_;
+        if (live_ticket() == 0) start_ = now_ticks();  // while recording is off, time is nobody's
     }
 
   private:
