@@ -136,8 +136,8 @@ void note_computation(Call* call) {
     const uint64_t lost_ticks = thread->processor.lost_ticks;
     note_new_work(thread, interval, ticks, call->start_ticks, call->start_virtual);
     thread->slow_overhead = slow_overhead;  // begin_work() accounts for it
-    // Where ranks share processors, the reading is where a thread often loses its own. It would have
-    // lost it in the call, waiting.
+    // Where ranks share processors, the reading is where a thread often loses its own. It would
+    // have lost it in the call, waiting.
     call->lost_ticks = thread->processor.lost_ticks - lost_ticks;
 }
 

@@ -121,7 +121,8 @@ uint32_t CallPaths::procedure_around(uint32_t parent, uint32_t sampled) {
     return procedure != found->second.end() ? *procedure : 0;
 }
 
-// Outermost first. The stack does not show in which probed loops a sample was taken, their lines do.
+// Outermost first. The stack does not show in which probed loops a sample was taken, their lines
+// do.
 std::vector<uint32_t> CallPaths::enter_loops(const std::vector<uint32_t>& sampled) {
     std::vector<uint32_t> path;
     uint32_t place = 0;  // the innermost node so far that probes made; kNoNode: it has none here
