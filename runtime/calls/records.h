@@ -69,7 +69,7 @@ inline void start(Call* call) {
 
 // Everything since the call's start was overhead: MPI's work begins at the real time `now`.
 inline void begin_work(Call* call, uint64_t now) {
-    call->pre_overhead = now - call->start_ticks - call->lost_ticks;
+    call->pre_overhead = beyond(now, call->start_ticks + call->lost_ticks);
     call->inner_overhead = call->pre_overhead;
 }
 

@@ -45,7 +45,7 @@ class Waiting {
     // After stop().
     explicit Waiting(Call* call) : thread_(call->thread) {
         stamp_virtual(call);
-        entered_ = {call->start_ticks + call->pre_overhead + call->lost_ticks, call->start_virtual};
+        entered_ = {call->start_ticks + call->pre_overhead, call->start_virtual};
         left_ = entered_.real + call->ticks;
         ended_ = call->end_ticks;
         until_ = entered_.real;

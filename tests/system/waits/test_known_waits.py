@@ -447,5 +447,21 @@ def more_ranks_than_cores():
         check_equal([r["clock_errors"] for r in out.ranks], [0] * ranks, "clock errors")
 
 
+@case
+def shared_processors():
+    """4 ranks that compute as long and meet in a collective, on fewer processors: what each was in the
+    collective is what it measured itself, as far as it did not lose its processor at the begin."""
+    def attempt(how):
+        told = scratch("told")
+        profile = timed([program("shared_processors"), how, told], 4, name=how)
+        node = profile.at(source("shared_processors.c"), how, f"MPI_{how.capitalize()}")
+        inside = sum(float(open(f"{told}.{rank}", encoding="ascii").read()) for rank in range(4))
+        check(not any("damaged" in rank["flags"] for rank in profile.ranks), f"{how}: {profile.ranks}")
+        check(node.raw["max_ns"] <= 1e9 * profile.run.elapsed_s, f"{how}: {node.raw}")
+        check_near(node.time_ns / 1e9, inside, 0.25, 0.05, f"seconds in {how}")
+    for how in ("barrier", "allreduce"):
+        repeated(attempt, how)
+
+
 if __name__ == "__main__":
     main()
