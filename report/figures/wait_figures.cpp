@@ -263,7 +263,11 @@ std::vector<CauseLine> lines_of(const RankDelays& ranks, const LongParts& parts,
     }
     std::vector<CauseLine> lines;
     for (auto& [kind, line] : by_kind) {
-        line.computation = computations.describe(longest_first(intervals[kind]), line.stall);
+        // Of the rank that delayed longest: others may have computed something else there.
+        const auto of_rank = ranks.find(line.peer);
+        line.computation = computations.describe(
+            longest_first(of_rank != ranks.end() ? of_rank->second.intervals : intervals[kind]),
+            line.stall);
         lines.push_back(std::move(line));
     }
     return lines;

@@ -38,7 +38,11 @@ class OwnersOnRanks {
 
     const std::map<Key, Part>& parts() const { return parts_; }
     // kNoNode: unknown.
-    uint32_t owner_of(const Key& key, const Part& part) const;
+    struct Owner {
+        uint32_t node = kNoNode;
+        bool by_surplus = false;  // it explains the waiting by what the rank computed beyond others
+    };
+    Owner owner_of(const Key& key, const Part& part) const;
 
   private:
     uint64_t beyond_mean(uint64_t own, uint64_t of_all) const {
@@ -164,9 +168,10 @@ void OwnersOnRanks::add_computation() {
     }
 }
 
-uint32_t OwnersOnRanks::owner_of(const Key& key, const Part& part) const {
+OwnersOnRanks::Owner OwnersOnRanks::owner_of(const Key& key, const Part& part) const {
     const uint32_t owner = owner_beyond(key, part);
-    return owner != kNoNode ? owner : owner_of_most(key, part);
+    if (owner != kNoNode) return {owner, true};
+    return {owner_of_most(key, part), false};
 }
 
 uint32_t OwnersOnRanks::owner_beyond(const Key& key, const Part& part) const {
@@ -223,8 +228,10 @@ void RankIntervals::divide(const Merged& merged, const WaitPaths& paths,
     std::map<Key, uint32_t> of_owner;  // interval, owner
     for (const auto& [key, part] : owners.parts()) {
         const auto [rank, number] = key;
-        const uint32_t owner = owners.owner_of(key, part);
-        if (owner == kNoNode || owner == intervals[number].booked_on) continue;
+        const auto [owner, by_surplus] = owners.owner_of(key, part);
+        if (owner == kNoNode) continue;
+        // With the same owner its lines may still be others.
+        if (owner == intervals[number].booked_on && !by_surplus) continue;
         const auto [entry, is_new] =
             of_owner.try_emplace({number, owner}, static_cast<uint32_t>(intervals.size()));
         if (is_new) {
@@ -246,6 +253,7 @@ void RankIntervals::divide(const Merged& merged, const WaitPaths& paths,
         own.count += count;
         own.time_ns += time_ns;
         own_[{number, rank}] = entry->second;
+        if (by_surplus) by_surplus_.insert(entry->second);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,12 @@ class RankIntervals {
         return own != own_.end() ? own->second : number;
     }
 
+    // Whether that interval is named by what its ranks computed beyond the mean of the others.
+    bool is_by_surplus(uint32_t number) const { return by_surplus_.count(number) != 0; }
+
   private:
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> own_;
+    std::set<uint32_t> by_surplus_;
 };
 
 }  // namespace dwell

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -167,19 +168,50 @@ uint32_t ProfileBuilder::node_of(uint32_t sample, uint32_t interval) const {
     return in != kNoNode ? in : owner_without_path_[interval];
 }
 
+namespace {
+
+// Gives the lines of an interval of `late` ranks back to the interval of all as far as the other
+// ranks have samples in them, too: what is left are the lines that made these ranks late. Nothing
+// is given back where too little would be left.
+template <typename Lines>
+void keep_surplus(size_t late, size_t ranks, Lines* own, Lines* whole) {
+    if (late >= ranks) return;
+    Lines surplus;
+    uint64_t left = 0;
+    for (const auto& [line, samples] : *own) {
+        const auto others = whole->find(line);
+        const uint64_t mean = others == whole->end() ? 0 : others->second * late / (ranks - late);
+        if (samples <= mean) continue;
+        surplus[line] = samples - mean;
+        left += samples - mean;
+    }
+    if (left < kTellingSamples) return;
+    for (const auto& [line, samples] : *own) {
+        const auto kept = surplus.find(line);
+        const uint64_t back = samples - (kept == surplus.end() ? 0 : kept->second);
+        if (back != 0) (*whole)[line] += back;
+    }
+    *own = std::move(surplus);
+}
+
+}  // namespace
+
 void ProfileBuilder::add_samples() {
     using Line = std::tuple<uint32_t, std::string, std::string, int, bool>;
     std::vector<std::map<Line, uint64_t>> lines(profile_.intervals.size());
     std::map<uint32_t, std::map<uint32_t, uint64_t>> of_ranks;  // by sample: own interval of each
                                                                 // rank
+    std::map<uint32_t, std::set<uint32_t>> ranks;               // by own interval
     for (const RankSample& sample : division_.samples) {
         const uint32_t number = interval_number_[sample.interval];
         const uint32_t own = rank_intervals_.on_rank(number, sample.rank);
         if (own == number) continue;
+        ranks[own].insert(sample.rank);
         const uint32_t owner = profile_.intervals[own].booked_on;
         if (is_around(profile_.nodes, owner, sample.node))
             of_ranks[sample.sample][own] += sample.count;
     }
+    std::map<uint32_t, uint32_t> whole_of;  // by own interval
     for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
         const MergedNode& merged = merged_.nodes[i];
         if (!is_kind(merged, SiteKind::kSample) || paths_.is_apart(i)) continue;
@@ -195,10 +227,16 @@ void ProfileBuilder::add_samples() {
             for (const auto& [of_rank, samples] : own->second) {
                 const uint64_t moved = std::min(left, samples);
                 lines[of_rank][line] += moved;
+                whole_of[of_rank] = number;
                 left -= moved;
             }
         }
         if (left != 0) lines[number][line] += left;
+    }
+    for (const auto& [own, whole] : whole_of) {
+        if (rank_intervals_.is_by_surplus(own)) {
+            keep_surplus(ranks[own].size(), profile_.ranks.size(), &lines[own], &lines[whole]);
+        }
     }
     for (size_t number = 0; number < lines.size(); ++number) {
         std::vector<SampledLine>& sorted = profile_.intervals[number].lines;

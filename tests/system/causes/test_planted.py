@@ -137,7 +137,7 @@ def all_shapes(file, compiler, ranks, how, options, exactly, levels=LEVELS):
 
 
 # By place of the surplus: its procedure as the verdict may name it.
-SURPLUS = {"caller": r"step", "inlined": r"correct", "standard": r"tone_map(::\{lambda.*\})?",
+SURPLUS = {"caller": r"step", "both": r"both", "inlined": r"correct", "standard": r"tone_map(::\{lambda.*\})?",
            "template": r"add_source(<double>|<…>)?(::\{lambda.*\})?"}
 
 
