@@ -146,7 +146,11 @@ size_t end_of_operator(std::string_view name, size_t start) {
     }
     if (name.substr(end).starts_with("()")) return end + 2;
     const size_t signs = name.find_first_not_of("+-*/%^&|~!=<>,[]", end);
-    if (signs != end) return std::min(signs, name.size());
+    if (signs != end) {
+        // "operator-<int>" has template arguments; those of "operator< <int>" stand apart.
+        const size_t arguments = name[end] != '<' ? name.find('<', end) : std::string_view::npos;
+        return std::min({signs, arguments, name.size()});
+    }
     return std::min(name.find('(', end), name.size());  // a type, a literal, new or delete
 }
 

@@ -69,6 +69,9 @@ TEST(TextStyle, OperatorsAndLambdas) {
               "operator<<int>");
     EXPECT_EQ(short_name("std::ostream& ns::operator<<(std::ostream&, X)", true), "ns::operator<<");
     EXPECT_EQ(short_name("A::operator->() const", true), "A::operator->");
+    EXPECT_EQ(
+        short_name("It<int*, V<int> >::difference_type ns::operator-<int*, V<int> >(It)", true),
+        "ns::operator-<int*, V<int>>");
     EXPECT_EQ(short_name("A::operator std::vector<int>() const", true),
               "A::operator std::vector<int>");
     EXPECT_EQ(short_name("operator new(unsigned long)", true), "operator new");
