@@ -33,10 +33,10 @@ struct Computation {
     uint32_t interval = kNoNode;  // a representative: index into Profile::intervals
     bool calls_tell = true;       // the surrounding MPI calls show the place in the procedure
     std::string procedure;        // that owns it, or that contains the loop or block
-    std::string sampled;          // the function with most of its samples, if these have no call path
-    std::string sampled_place;    // "heat.c:14", the line with most samples; empty with few samples
-    std::string own_place;        // the same of `procedure`, however few they are
-    std::string called;           // the system function called most by it, such as exp()
+    std::string sampled;        // the function with most of its samples, if these have no call path
+    std::string sampled_place;  // "heat.c:14", the line with most samples; empty with few samples
+    std::string own_place;      // the same of `procedure`, however few they are
+    std::string called;         // the system function called most by it, such as exp()
     // For most of the time the thread could not be sampled, so the fields above do not show the
     // procedure.
     bool unsampled = false;
