@@ -84,9 +84,9 @@ static void one_round(void) {
     MPI_Iallreduce(one, sum, 1, MPI_DOUBLE, MPI_SUM, world, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     come(0, "persistent"), start_standing();
-    MPI_Wait(&standing, MPI_STATUS_IGNORE);                               /* @persistent */
-    come(0, "dup"), MPI_Comm_dup(world, &comm);                           /* @dup */
-    come(0, "disconnect"), MPI_Comm_disconnect(&comm);                    /* @disconnect */
+    MPI_Wait(&standing, MPI_STATUS_IGNORE);            /* @persistent */
+    come(0, "dup"), MPI_Comm_dup(world, &comm);        /* @dup */
+    come(0, "disconnect"), MPI_Comm_disconnect(&comm); /* @disconnect */
 }
 
 /* Rank 0 has the lock, and gives it back late. Open MPI takes locks in MPI_Win_lock. */
