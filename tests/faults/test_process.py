@@ -4,7 +4,7 @@ import os
 import shutil
 
 from harness import (DWELL, LIBRARY, ROOT, Profile, case, check, check_equal, execute, kept_records, main,
-                     mpirun, profiled, program, recover, run_observed, run_plain, same_result,
+                     mpirun, profiled, program, recover, repeated, run_observed, run_plain, same_result,
                      scratch, skip_unless, source, verify_expectations)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -139,6 +139,10 @@ def failing_calls():
 def unwinding_in_a_library():
     """Throwing, pthread_exit and pthread_cancel in a C++ library of a C program run the same
     destructors as without dwell, and throws cost the same."""
+    repeated(check_unwinding)
+
+
+def check_unwinding():
     cost = scratch("cost")
     words = [program("cxx_user"), program("libcxx_library.so"), cost]
     plain = run_plain(words, 1)

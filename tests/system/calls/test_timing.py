@@ -98,10 +98,10 @@ def intervals():
     for left, reached, column, count in pairs:
         found = [i for i in profile.intervals if line_of(profile, i["from"]) == lines[left]
                  and line_of(profile, i["to"]) == lines[reached]]
-        check(len(found) == 1, f"{len(found)} intervals from @{left} to @{reached}")
-        check(found[0]["count"] == count, f"@{left} to @{reached} passed {found[0]['count']} times")
-        check_near(found[0]["time_ns"] / 1e9, told[0][column] + told[1][column], 0.05, 0.002,
-                   f"seconds from @{left} to @{reached}")
+        # A rank that made others wait has an interval of its own.
+        check_equal(sum(i["count"] for i in found), count, f"times from @{left} to @{reached}")
+        check_near(sum(i["time_ns"] for i in found) / 1e9, told[0][column] + told[1][column], 0.05,
+                   0.002, f"seconds from @{left} to @{reached}")
     for rank in profile.ranks:
         wall = told[rank["rank"]][3]
         check(rank["real_ns"] / 1e9 >= wall, f"rank {rank['rank']}: {rank['real_ns']} ns, but the "

@@ -155,8 +155,8 @@ def surplus(compiler, level="-O2"):
                               report)
             check(found, f"{shape}: rank 1 is not the main cause: {report}")
             # tone_map's loop is one of the standard library: only its procedure is known.
-            lines = r"\d+" if shape == "standard" else str(line)
-            check(re.fullmatch(rf"(planted::)?{procedure} \({re.escape(file)}:{lines}\)", found[1]),
+            lines = r"\d+" if shape == "standard" else f"{line - 1}|{line}"
+            check(re.fullmatch(rf"(planted::)?{procedure} \({re.escape(file)}:({lines})\)", found[1]),
                   f"{shape}: in {found[1]}, not in {procedure}, line {line}")
             check_size(profile, shape, times, 1)
         repeated(once)
