@@ -123,8 +123,8 @@ class CallPaths {
     std::vector<uint32_t> enter_regions(const std::vector<uint32_t>& sampled);
     uint32_t region_of(uint32_t parent, uint32_t sampled);
     std::vector<uint32_t> enter_loops(const std::vector<uint32_t>& sampled);
-    uint32_t loop_around(uint32_t parent, uint32_t sampled);
-    uint32_t procedure_around(uint32_t parent, uint32_t sampled);
+    uint32_t probed_loop(uint32_t parent, uint32_t sampled);
+    uint32_t probed_procedure(uint32_t parent, uint32_t sampled);
     bool is_glue(uint32_t module) const;
     bool is_of(uint32_t module, ModuleKind kind) const;
     void add_frames(uint32_t node, std::vector<Frame>* frames);

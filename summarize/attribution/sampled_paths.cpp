@@ -86,7 +86,7 @@ std::vector<uint32_t> CallPaths::enter_regions(const std::vector<uint32_t>& samp
 
 // The probed loop directly below `parent` whose lines contain a line of the sampled frame. Loops
 // that were not timed each time hold only a part of their samples' time, so they are not entered.
-uint32_t CallPaths::loop_around(uint32_t parent, uint32_t sampled) {
+uint32_t CallPaths::probed_loop(uint32_t parent, uint32_t sampled) {
     const auto found = probes_below_.find(parent);
     if (found == probes_below_.end()) return 0;
     const std::vector<SourceFrame>& frames = address_of(merged_.nodes[sampled]).frames;
@@ -109,7 +109,7 @@ uint32_t CallPaths::loop_around(uint32_t parent, uint32_t sampled) {
 }
 
 // The probed procedure directly below `parent` that contains the sampled frame.
-uint32_t CallPaths::procedure_around(uint32_t parent, uint32_t sampled) {
+uint32_t CallPaths::probed_procedure(uint32_t parent, uint32_t sampled) {
     const auto found = probes_below_.find(parent);
     if (found == probes_below_.end()) return 0;
     const SourceFrame& frame = address_of(merged_.nodes[sampled]).frames.front();
@@ -133,12 +133,12 @@ std::vector<uint32_t> CallPaths::enter_loops(const std::vector<uint32_t>& sample
             path.push_back(place = call = at);
             continue;
         }
-        if (const uint32_t procedure = call != kNoNode ? procedure_around(call, at) : 0) {
+        if (const uint32_t procedure = call != kNoNode ? probed_procedure(call, at) : 0) {
             path.push_back(place = procedure);
         } else if (place != 0 && call != place) {
             place = kNoNode;
         }
-        while (const uint32_t loop = place != kNoNode ? loop_around(place, at) : 0) {
+        while (const uint32_t loop = place != kNoNode ? probed_loop(place, at) : 0) {
             path.push_back(place = loop);
         }
         path.push_back(at);
