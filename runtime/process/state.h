@@ -379,7 +379,7 @@ inline CellIndex index_of(const void* cell) {
     return static_cast<CellIndex>((static_cast<const char*>(cell) - g_process.cells) / kCellBytes);
 }
 
-// Adds a duration to a node or to a TrafficPeerRecord.
+// Of the durations of a node or a TrafficPeerRecord.
 template <typename Timed>
 DWELL_BODY void add_limits(Timed* timed, uint64_t ticks) {
     if (ticks < timed->min_ticks) timed->min_ticks = ticks;
