@@ -20,7 +20,7 @@
 namespace dwell {
 namespace {
 
-constexpr int kLeastRoom = 12;              // columns of names
+constexpr int kBriefRoom = 24;              // columns of names: from here on a sentence is brief
 constexpr int kRoomForCalls = 32;           // part of these, for MPI calls beside their lines
 constexpr double kMostly = 0.5;             // part of a line's waiting, for one rank
 constexpr double kNotableCause = 0.2;       // part of the waiting that makes a main cause
@@ -42,7 +42,7 @@ bool names_last(std::string_view preceding, const std::string& file) {
 }
 
 // "halo.c:88 MPI_Recv in exchange"; with little room, after a text `preceding` that ends with a
-// place in the same file, ":88 MPI_Recv in exchange".
+// place in the same file, "line 88 MPI_Recv in exchange".
 std::string statement_text(const Profile& profile, const CommLine& line, int room, bool utf8,
                            const std::string& preceding = "") {
     const ProfileNode& node = profile.nodes[line.node];
@@ -50,21 +50,13 @@ std::string statement_text(const Profile& profile, const CommLine& line, int roo
     std::string text = cut_place(place_text(place, utf8), room, utf8);
     const std::string file = printable(base_name(place.file), utf8);
     if (room != kAllOfIt && place.line != 0 && names_last(preceding, file)) {
-        text = fmt::format(":{}", place.line);
+        text = fmt::format("line {}", place.line);
     }
     text += (text.empty() ? "" : " ") + printable(node.name, utf8);
     const std::string procedure = procedure_of(profile, line.place, utf8);
     const bool named = place_in_procedure(profile, line.place, utf8).starts_with("+0x");
     if (!procedure.empty() && !named) text += " in " + cut_name(procedure, room, utf8);
     return text;
-}
-
-// The child of `owner` on the path to `node`; kNoNode if `node` is outside.
-uint32_t step_below(const Profile& profile, uint32_t owner, uint32_t node) {
-    for (uint32_t at = node; at != kNoNode; at = profile.nodes[at].parent) {
-        if (profile.nodes[at].parent == owner) return profile.nodes[at].line != 0 ? at : kNoNode;
-    }
-    return kNoNode;
 }
 
 // The lines of the owner before and after its computation; empty where they are unknown.
@@ -83,8 +75,9 @@ std::string between_text(const Profile& profile, const ProfileInterval& interval
     if (start == end) {
         const std::string before = cut_name(shown_name(first, utf8), room, utf8);
         const std::string after = cut_name(shown_name(last, utf8), room, utf8);
-        return before == after ? "between calls of " + after
-                               : "between " + before + " and " + after;
+        // Of a procedure all that it does outside of MPI may be meant.
+        const std::string calls = last.kind == SiteKind::kCall ? "MPI calls of " : "calls of ";
+        return before == after ? "between " + calls + after : "between " + before + " and " + after;
     }
     return "between " + start + " and " +
            (first.file == last.file ? fmt::format(":{}", last.line) : end);
@@ -238,7 +231,7 @@ std::string waiting_cause_text(const Profile& profile, const std::vector<CommLin
         fmt::format("Main cause: {}, and others wait {}", cause_words(profile, first, room, utf8),
                     per_rank_text(profile, first.time_ns, utf8));
     // The sentence omits where others wait if it is long: that line does not contain the cause.
-    const bool is_long = !stall_words(profile, first.stall).verb.empty() || room <= kLeastRoom;
+    const bool is_long = !stall_words(profile, first.stall).verb.empty() || room <= kBriefRoom;
     const CommLine* const line = line_waiting_for(profile, lines, first);
     if (line != nullptr && !is_long) {
         text += ", mostly at " + statement_text(profile, *line, room, utf8, text);
@@ -331,10 +324,30 @@ std::string queued_cause_text(const Profile& profile) {
                                                    : ". Run fewer ranks or use more processors.");
 }
 
+// Of a rank, beside the one that called MPI.
+uint64_t most_other_threads(const Profile& profile) {
+    uint64_t most = 0;
+    for (const ProfileRank& rank : profile.ranks) {
+        most = std::max(most, rank.threads - std::min<uint64_t>(rank.threads, 1));
+    }
+    return most;
+}
+
+// Whether computation outside of regions takes too little time to be the cause of the idle time.
+bool is_idle_otherwise(const Profile& profile, const SerialCode& code) {
+    for (const Loss& loss : losses(profile)) {
+        if (loss.kind != LossKind::kOmpIdle) continue;
+        return 2 * code.all_ns * most_other_threads(profile) < loss.ns;
+    }
+    return false;
+}
+
 std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
     const SerialCode code = serial_code(profile);
     if (code.node == kNoNode) return "";
-    const ProfileNode& owner = profile.nodes[code.node];
+    // Threads that get no processor enter their regions late.
+    const bool shared = holders_of_processors(profile).who == Holder::kRanks;
+    if (shared && is_idle_otherwise(profile, code)) return queued_cause_text(profile);
     const SampledPlaces places = sampled_places(profile)[code.node];
     std::string place;
     std::string where;
@@ -354,10 +367,10 @@ std::string omp_idle_cause_text(const Profile& profile, int room, bool utf8) {
     std::string text =
         fmt::format("Main cause: {} of computation outside of OpenMP regions, most in {}",
                     per_rank_text(profile, code.all_ns, utf8), where);
-    const auto most_ns = static_cast<double>(owner.rank_max_ns);
-    const auto all_ns = static_cast<double>(owner.totals.time_ns);
+    const auto most_ns = static_cast<double>(code.most_ns);
+    const auto all_ns = static_cast<double>(code.all_ns);
     if (profile.ranks.size() > 1 && most_ns * rank_count(profile) >= kLeastImbalance * all_ns) {
-        text += fmt::format(", longest on rank {}: {}", owner.rank_max, time_text(most_ns, utf8));
+        text += fmt::format(", longest on rank {}: {}", code.most_rank, time_text(most_ns, utf8));
     }
     return text + ".";
 }
@@ -388,9 +401,7 @@ std::string next_options(const Profile& profile) {
     if (stall_words(profile, cause->stall).try_io) return "--io on";
     if (is_unsampled(cause->stall.kind)) return "";
     const ProfileInterval& interval = profile.intervals[cause->computation.interval];
-    const ProfileNode& owner = profile.nodes[interval.booked_on];
-    const bool named = !cause->computation.sampled_place.empty() || !interval.lines.empty() ||
-                       ((is_probed(owner) || is_openmp(owner)) && !interval.or_after);
+    const bool named = !cause->computation.sampled_place.empty() || !interval.lines.empty();
     const auto unsampled = [](const ProfileRank& rank) {
         return rank.sample_hz == 0 && (rank.flags & kFileNoSampling) == 0;
     };
@@ -405,10 +416,7 @@ std::vector<Loss> losses(const Profile& profile) {
     const double serial_ns = static_cast<double>(serial.computed_ns + serial.blocked_ns) +
                              static_cast<double>(serial.transfer_ns + serial.io_ns);
     uint64_t idle_ns = profile.omp_idle_ns;
-    uint64_t most_others = 0;
-    for (const ProfileRank& rank : profile.ranks) {
-        most_others = std::max(most_others, rank.threads - std::min<uint64_t>(rank.threads, 1));
-    }
+    const uint64_t most_others = most_other_threads(profile);
     // Idle time of threads is divided in proportion to other threads' activity outside of regions.
     const auto with_idle = [&](LossKind kind, uint64_t own_ns, uint64_t outside_ns) {
         const double share = serial_ns > 0 ? static_cast<double>(outside_ns) / serial_ns : 0;
@@ -416,7 +424,7 @@ std::vector<Loss> losses(const Profile& profile) {
         // Meanwhile all other threads of the rank are idle, which limits the idle time.
         part_ns = std::min(part_ns, outside_ns * most_others);
         idle_ns -= std::min(idle_ns, part_ns);
-        return Loss{kind, own_ns + part_ns, part_ns};
+        return Loss{kind, own_ns, part_ns};
     };
     std::vector<Loss> all = {with_idle(LossKind::kWaiting, mpi.blocked_ns, serial.blocked_ns),
                              with_idle(LossKind::kTransfer, mpi.transfer_ns, serial.transfer_ns),
@@ -424,9 +432,9 @@ std::vector<Loss> losses(const Profile& profile) {
     all.push_back({LossKind::kOmpWait, profile.omp_wait_ns});
     all.push_back({LossKind::kOmpIdle, idle_ns});
     all.push_back({LossKind::kQueued, queued.work_ns + queued.call_ns});
-    std::erase_if(all, [](const Loss& loss) { return loss.ns == 0; });
+    std::erase_if(all, [](const Loss& loss) { return loss.all_ns() == 0; });
     std::stable_sort(all.begin(), all.end(),
-                     [](const Loss& a, const Loss& b) { return a.ns > b.ns; });
+                     [](const Loss& a, const Loss& b) { return a.all_ns() > b.all_ns(); });
     return all;
 }
 

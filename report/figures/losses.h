@@ -17,17 +17,18 @@ enum class LossKind { kWaiting, kTransfer, kIo, kOmpWait, kOmpIdle, kQueued };
 struct Loss {
     LossKind kind;
     uint64_t ns = 0;       // sum over ranks
-    uint64_t idle_ns = 0;  // part of ns, estimated: idle OpenMP threads meanwhile
+    uint64_t idle_ns = 0;  // besides, estimated: idle OpenMP threads meanwhile
+    uint64_t all_ns() const { return ns + idle_ns; }
 };
 // By decreasing size; losses without time and set-up are left out. Idle time of OpenMP threads
-// while their rank is in MPI or does I/O counts as a loss of MPI or I/O, because the remedy is
-// there.
+// while their rank is in MPI or does I/O stands beside the loss of MPI or I/O, because the remedy
+// is there.
 std::vector<Loss> losses(const Profile& profile);
 
 struct CauseLine;
 
 // "rank 3 computes in relax (heat.c:78)", "rank 0 writes ck.dat in checkpoint (ck.c:33 write): 800
-// ms", "rank 1 does I/O or sleeps in main (between calls of exchange; on a processor 8 % of the
+// ms", "rank 1 does I/O or sleeps in main (between MPI calls of exchange; on a processor 8 % of the
 // time)".
 std::string cause_words(const Profile& profile, const CauseLine& cause, int room, bool utf8);
 

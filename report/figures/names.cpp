@@ -174,13 +174,16 @@ std::string short_name(std::string_view full_name, bool utf8) {
     // The compiler's function for an OpenMP region has its procedure's name.
     name = name.substr(0, name.find("._omp_fn."));
     constexpr std::string_view kAnonymous = "(anonymous namespace)";
+    constexpr std::string_view kPythonLocals = "<locals>.";
     constexpr std::string_view kLambdaCall = "}::operator()";
     if (name.find_first_of("(<") == std::string_view::npos) return printable(name, utf8);
     std::string out;
     for (size_t i = 0; i < name.size(); ++i) {
         const char c = name[i];
         const size_t operator_end = end_of_operator(name, i);
-        if (name.substr(i).starts_with(kAnonymous)) {
+        if (name.substr(i).starts_with(kPythonLocals)) {
+            i += kPythonLocals.size() - 1;
+        } else if (name.substr(i).starts_with(kAnonymous)) {
             out += "(anon)";
             i += kAnonymous.size() - 1;
         } else if (operator_end != i) {
@@ -251,21 +254,28 @@ static std::string without_lambda_parameters(std::string name) {
     return name;
 }
 
-// "transform<…>" for "transform<float*, float*>".
-static std::string without_arguments(const std::string& name, bool utf8) {
+// Template arguments are replaced: "transform<…>" for "transform<float*, float*>". What Python has
+// in such brackets ("f.<lambda>") is no argument.
+static std::string with_arguments(const std::string& name, const std::string& arguments) {
     std::string out;
     for (size_t i = 0; i < name.size(); ++i) {
         const size_t operator_end = end_of_operator(name, i);
-        out += name.substr(i, std::max<size_t>(operator_end - i, 1));
-        if (operator_end != i) i = operator_end - 1;
-        if (out.back() != '<' || operator_end != i) continue;
+        const bool begins =
+            name[i] == '<' && operator_end == i && !out.empty() && out.back() != '.';
+        if (!begins) {
+            out += name.substr(i, std::max<size_t>(operator_end - i, 1));
+            if (operator_end != i) i = operator_end - 1;
+            continue;
+        }
         const size_t end = end_of_arguments(name, i);
         if (end == std::string_view::npos) return name;
-        out += std::string(glyphs(utf8).ellipsis) + ">";
+        out += arguments;
         i = end;
     }
     return out;
 }
+
+std::string bare_name(const std::string& name) { return with_arguments(name, ""); }
 
 std::string cut_name(const std::string& text, int width, bool utf8) {
     if (display_width(text) <= width) return text;
@@ -304,7 +314,8 @@ std::string cut_name(const std::string& text, int width, bool utf8) {
         names[1] = std::string(glyphs(utf8).ellipsis);
         while (names.size() > 3 && display_width(joined()) > width) names.erase(names.begin() + 2);
     }
-    const std::string bare = without_arguments(joined(), utf8);
+    const std::string bare =
+        with_arguments(joined(), "<" + std::string(glyphs(utf8).ellipsis) + ">");
     if (display_width(joined()) > width && bare != joined()) return cut_name(bare, width, utf8);
     return cut_middle(joined(), width, utf8);
 }

@@ -17,6 +17,8 @@ std::string short_name(std::string_view name, bool utf8);
 
 // The part after the last scope of a qualified name.
 std::string inner_name(const std::string& name);
+// "A::f" for "A<int>::f".
+std::string bare_name(const std::string& name);
 
 // A qualified name, and the rest after each removed scope.
 std::vector<std::string> ever_shorter(const std::string& name);

@@ -66,7 +66,10 @@ void name_serial_caller(const Profile& profile, const std::vector<bool>& paralle
         if (node.kind != SiteKind::kProcedure) continue;
         if (in_regions.count({node.name, node.file}) != 0) continue;
         // The measured node is a loop or block inside it.
-        if (call != kNoNode) *code = {at, call, code->all_ns};
+        if (call != kNoNode) {
+            code->node = at;
+            code->call = call;
+        }
         return;
     }
 }
@@ -158,6 +161,16 @@ SerialCode serial_code(const Profile& profile) {
         if (outermost) parallel_ns += own_ns[i] - std::min(own_ns[i], node.totals.omp_wait_ns);
     }
     code.all_ns = profile.computation_ns - std::min(profile.computation_ns, parallel_ns);
+    std::map<uint32_t, uint64_t> of_rank_ns;
+    for (const ProfileRow& row : profile.rows) {
+        const ProfileNode& node = profile.nodes[row.node];
+        if (parallel[row.node] || is_openmp(node) || is_statement(node)) continue;
+        uint64_t& rank_ns = of_rank_ns[row.rank];
+        rank_ns += row.computation_ns;
+        if (rank_ns <= code.most_ns) continue;
+        code.most_ns = rank_ns;
+        code.most_rank = row.rank;
+    }
     return code;
 }
 

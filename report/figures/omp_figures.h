@@ -40,6 +40,8 @@ struct SerialCode {
     uint32_t node = kNoNode;
     uint32_t call = kNoNode;
     uint64_t all_ns = 0;
+    uint64_t most_ns = 0;  // of the rank with most of it
+    uint32_t most_rank = 0;
 };
 SerialCode serial_code(const Profile& profile);
 // Activity of threads outside of regions while other threads are idle; sums over ranks, without

@@ -32,6 +32,11 @@ bool is_flagged(const Profile& profile, FileFlags flag) {
                        [flag](const ProfileRank& rank) { return (rank.flags & flag) != 0; });
 }
 
+// The user's procedure, loop or block around a statement, also where the library executes it.
+uint32_t code_around(const Profile& profile, uint32_t statement) {
+    return own_code(profile, profile.nodes[statement].parent);
+}
+
 // Of a procedure's I/O statements the one with most time of the rank: the record has the statement
 // that was longest at once.
 struct Statement {
@@ -40,9 +45,9 @@ struct Statement {
 };
 Statement costliest_beside(const Profile& profile, uint32_t io_node, uint32_t rank) {
     std::map<uint32_t, uint64_t> time_ns;
+    const uint32_t code = code_around(profile, io_node);
     const auto add = [&](uint32_t node, uint64_t ns) {
-        const bool beside = is_io(profile.nodes[node]) &&
-                            profile.nodes[node].parent == profile.nodes[io_node].parent;
+        const bool beside = is_io(profile.nodes[node]) && code_around(profile, node) == code;
         if (beside) time_ns[node] += ns;
     };
     for (const ProfileRow& row : profile.rows) {
@@ -167,9 +172,12 @@ std::string io_stall_text(const Profile& profile, const Stall& stall, int room, 
     const std::string files = io_file_text(node, utf8);
     std::string text =
         verb_of(node) + " " + (files.empty() ? "files" : cut_middle(files, room, utf8));
-    const std::string procedure = procedure_of(profile, most.node, utf8);
+    const uint32_t code = code_around(profile, most.node);
+    const std::string procedure = procedure_name(profile, code, utf8);
     if (!procedure.empty()) text += " in " + cut_name(procedure, room, utf8);
-    const std::string place = cut_place(place_text(node, utf8), room, utf8);
+    const uint32_t line = step_below(profile, code, most.node);
+    const ProfileNode& step = profile.nodes[line == kNoNode ? most.node : line];
+    const std::string place = cut_place(place_text(step, utf8), room, utf8);
     return text + fmt::format(" ({}{}{}{}): {}", place, place.empty() ? "" : " ", node.name,
                               others ? " and others" : "", time_text(all_ns, utf8));
 }

@@ -47,9 +47,9 @@ class Wanted {
     }
     bool is_name(const std::string& name) const {
         const std::string shown = short_name(name, true);
-        const std::string inner = inner_name(shown);
-        return name == text_ || shown == text_ || inner == text_ ||
-               inner.substr(0, inner.find('<')) == text_;
+        const std::string bare = bare_name(shown);
+        return name == text_ || shown == text_ || inner_name(shown) == text_ || bare == text_ ||
+               bare.ends_with("::" + text_);
     }
 
   private:
@@ -78,6 +78,7 @@ struct Sum {
     uint64_t own_ns = 0;       // computation
     uint64_t own_wait_ns = 0;  // of OpenMP, not included in own_ns
     Totals totals{};
+    Totals entries{};  // of the nodes that were entered: for single entries
     uint32_t labels = 0;
 
     // A node inside another node of the same site adds no time, because the outer node's time
@@ -93,6 +94,8 @@ struct Sum {
         own_wait_ns += waits;
         labels |= from.labels;
         Totals part = from.totals;
+        if (entries.count == 0) entries.min_ns = UINT64_MAX;
+        if (part.count != 0) add_totals(&entries, part);
         if (lies_in_another) part.time_ns = part.entered_ns = part.omp_wait_ns = 0;
         add_totals(&totals, part);
         if (from.kind == SiteKind::kCall) {
@@ -301,12 +304,13 @@ class SiteReport {
             if ((sum.labels & kLabelEstimated) != 0) facts.back() += ", estimated";
         }
         if (totals.count != 0) facts.push_back("count " + entries_text(sum));
-        if (timed_entries(totals) != 0 && node.kind != SiteKind::kMarker) {
-            facts.push_back("each " + time_text(mean_entry_ns(totals), utf8_));
-            if (totals.min_ns < totals.max_ns) {
+        const Totals& entries = sum.entries;
+        if (timed_entries(entries) != 0 && node.kind != SiteKind::kMarker) {
+            facts.push_back("each " + time_text(mean_entry_ns(entries), utf8_));
+            if (entries.min_ns < entries.max_ns) {
                 facts.push_back(fmt::format("{} to {}",
-                                            time_text(static_cast<double>(totals.min_ns), utf8_),
-                                            time_text(static_cast<double>(totals.max_ns), utf8_)));
+                                            time_text(static_cast<double>(entries.min_ns), utf8_),
+                                            time_text(static_cast<double>(entries.max_ns), utf8_)));
             }
         }
         ProfileNode all;

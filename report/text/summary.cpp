@@ -223,7 +223,9 @@ void draw_uneven_computation(const Profile& profile, const std::vector<RankFigur
     if (is_late_without_computing(profile, most->rank)) {
         text += ", I/O or sleep included";
     } else if (node != kNoNode) {
-        text += ", most of the surplus in " + procedure_name(profile, node, utf8);
+        const bool or_after = (profile.nodes[node].labels & kLabelOrAfter) != 0;
+        text += fmt::format(", most of the surplus {} {}", in_words(or_after),
+                            procedure_name(profile, node, utf8));
     }
     const auto blocked_less = [](const RankFigures& a, const RankFigures& b) {
         return a.blocked_ns < b.blocked_ns;
@@ -285,7 +287,7 @@ void draw_header(const Profile& profile, const TextOptions& options, TextCanvas*
                         counted(job.samples, "sample", "samples"),
                         job.samples_lost != 0 ? fmt::format(", {} lost", job.samples_lost) : ""));
     } else {
-        means.push_back(job.without_sampling != 0 ? "sampling not permitted" : "no samples");
+        means.push_back("no samples");
     }
     if (profile.sites.procedures != 0) {
         means.push_back(fmt::format("probes in {} of {} procedures and {} of {} loops",

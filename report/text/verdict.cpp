@@ -25,8 +25,8 @@ constexpr int kLongestProgram = 24;
 constexpr int kRoomForSecond = 32;  // of kRooms
 constexpr int kRoomForTime = 13;
 // Columns of names, in decreasing order. Text that fits with the least is never cut.
-constexpr int kRooms[] = {kAllOfIt, 60, 44, 32, 24, 18, 12};
-constexpr int kLegibleRoom = 24;  // with less room, a sentence rather takes one more line
+constexpr int kRooms[] = {kAllOfIt, 60, 44, 32, 25, 24, 18, 12};
+constexpr int kLegibleRoom = 25;  // with less room, a sentence rather takes one more line
 
 int line_count(const TextCanvas& like, const std::string& text, int indent) {
     TextCanvas trial(like.width(), like.utf8(), false);
@@ -125,7 +125,7 @@ struct Judgement {
     double whole_ns = 0;
     bool is_notable(size_t which) const {
         return which < losses.size() &&
-               static_cast<double>(losses[which].ns) >= kNotableLoss * whole_ns;
+               static_cast<double>(losses[which].all_ns()) >= kNotableLoss * whole_ns;
     }
     std::string share(uint64_t ns) const { return share_text(static_cast<double>(ns), whole_ns); }
 };
@@ -164,16 +164,18 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
         text += fmt::format(" computes {} of its time", share);
         return text + (profile.ranks.size() > 1 ? "; no rank waits long." : ".");
     }
-    const Loss& first = judgement.losses[0];
+    Loss first = judgement.losses[0];
+    if (first.kind == LossKind::kOmpIdle) first.ns = profile.omp_idle_ns;
     const std::string share = (is_mostly_estimated(profile, first.kind) ? "an estimated " : "") +
                               judgement.share(first.ns);
     text += end.empty()
                 ? fmt::format(" loses {} of its time {}", share, words_of(first.kind).to_what)
                 : fmt::format("Until then {} of the time was lost {}", share,
                               words_of(first.kind).to_what);
-    if (room >= kRoomForTime) {
-        text += ", " + per_rank_text(profile, first.ns, utf8);
-        if (first.idle_ns != 0) text += ", idle threads included";
+    if (room >= kRoomForTime) text += ", " + per_rank_text(profile, first.ns, utf8);
+    if (first.idle_ns != 0) {
+        text += fmt::format(", and {} to OpenMP threads idle meanwhile",
+                            judgement.share(first.idle_ns));
     }
     text += ".";
     if (room >= kRoomForSecond && judgement.is_notable(1)) {
@@ -214,7 +216,10 @@ std::string shares_text(const Profile& profile, const Job& job, const Judgement&
     const uint64_t off_ns = off_processor_ns(profile);
     std::vector<std::pair<uint64_t, std::string>> parts = {
         {computed_ns(profile) - off_ns, "computation"}, {off_ns, "off processor"}};
-    for (const Loss& loss : judgement.losses) parts.emplace_back(loss.ns, words_of(loss.kind).name);
+    for (const Loss& loss : judgement.losses) {
+        if (loss.kind != LossKind::kOmpIdle) parts.emplace_back(loss.ns, words_of(loss.kind).name);
+    }
+    parts.emplace_back(profile.omp_idle_ns, words_of(LossKind::kOmpIdle).name);
     std::stable_sort(parts.begin(), parts.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [ns, name] : parts) {
@@ -238,7 +243,7 @@ std::string setup_text(const Profile& profile, const Judgement& judgement, bool 
 
 // Whether set-up is the largest part of the run.
 bool is_mostly_setup(const Profile& profile, const Judgement& judgement) {
-    const uint64_t most_ns = judgement.losses.empty() ? 0 : judgement.losses[0].ns;
+    const uint64_t most_ns = judgement.losses.empty() ? 0 : judgement.losses[0].all_ns();
     return mpi_times(profile).setup_ns > std::max(most_ns, computed_ns(profile));
 }
 
@@ -324,7 +329,7 @@ std::string draw_verdict(const Profile& profile, const TextOptions& options,
                  trust_lines, Style::kDim, &canvas);
     if (directory.empty()) return canvas.take();
     if (more.empty()) return canvas.take() + "Next: dwell report " + directory + "\n";
-    const char* const why = more == "--io on" ? "names the files, if any" : "names the procedure";
+    const char* const why = more == "--io on" ? "names the files, if any" : "names the line";
     // The path is never cut, so that it can be copied.
     return canvas.take() + fmt::format("Next: dwell run {} ... ({}).\nReport: dwell report {}\n",
                                        more, why, directory);

@@ -342,6 +342,34 @@ bool CallPaths::is_outlined_region(const Frame& frame) const {
            is_outlined(*frame.source);
 }
 
+// Compilers give the call that forks a region no line of its own, so debug information places it
+// in whatever was inlined before it. The region's code has the name of the right procedure.
+void CallPaths::correct_forks(std::vector<Frame>* frames) {
+    for (size_t i = 1; i < frames->size(); ++i) {
+        if (!is_outlined_region((*frames)[i])) continue;
+        const SourceFrame& code = *(*frames)[i].source;
+        const std::string name(without_outlining(code.function));
+        size_t first = i - 1;
+        while ((*frames)[first].source->inlined && first > 0) --first;
+        size_t last = i - 1;
+        const auto forks = [&](size_t at) {
+            return without_outlining((*frames)[at].source->function) == name;
+        };
+        while (last > first && !forks(last)) --last;
+        if (last == first && i - first > 1 && !forks(first)) {
+            const auto [entry, is_new] = forking_.try_emplace(&code, code);
+            if (is_new) {
+                entry->second.function = entry->second.symbol = name;
+                entry->second.inlined = true;
+            }
+            (*frames)[++last].source = &entry->second;
+        }
+        frames->erase(frames->begin() + static_cast<ptrdiff_t>(last) + 1,
+                      frames->begin() + static_cast<ptrdiff_t>(i));
+        i = last + 1;
+    }
+}
+
 // The code of a construct belongs to the enclosing procedure: a region is shown inside that
 // procedure, and everything else directly inside the region.
 void CallPaths::pass_openmp(const Frame* first, const Frame* end, Position* at,
@@ -523,6 +551,7 @@ std::vector<Step> CallPaths::path_to(uint32_t node) {
         if (!above_main || is_measured_kind(merged_.nodes[*at].kind)) add_frames(*at, &frames);
     }
     drop_frames_above_main(&frames);
+    correct_forks(&frames);
     std::vector<Step> steps;
     Position at;
     for (size_t i = 0; i < frames.size();) {

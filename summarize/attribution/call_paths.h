@@ -144,6 +144,7 @@ class CallPaths {
                      Position* at, std::vector<Step>* steps);
     static const Frame* behind_outlined(const Frame* first, const Frame* end);
     bool is_outlined_region(const Frame& frame) const;
+    void correct_forks(std::vector<Frame>* frames);
     void pass_openmp(const Frame* first, const Frame* end, Position* at, std::vector<Step>* steps);
     bool is_same_procedure(const ProbeSite& site, const SourceFrame& frame) const;
     uint32_t number_procedure(const Frame& frame);
@@ -163,7 +164,8 @@ class CallPaths {
     std::vector<ModuleKind> module_kinds_;
     std::vector<bool> system_;  // by module: see kLabelSystem
     std::map<uint64_t, ResolvedAddress> foreign_;
-    std::map<uint64_t, ResolvedAddress> python_;  // by offset of their texts
+    std::map<uint64_t, ResolvedAddress> python_;         // by offset of their texts
+    std::map<const SourceFrame*, SourceFrame> forking_;  // procedures, by the code of their region
     ResolvedAddress folded_;
     std::set<uint32_t> modules_used_;
     ProbeSites probe_sites_;

@@ -7,8 +7,11 @@
 
 namespace dwell {
 
-uint32_t divided_by(uint32_t node, uint32_t around, const std::vector<ProfileNode>& nodes) {
-    while (node != around && !is_probed(nodes[node])) node = nodes[node].parent;
+uint32_t Division::divided_by(uint32_t node, uint32_t outermost,
+                              const std::vector<ProfileNode>& nodes) const {
+    while (node != outermost && (!is_probed(nodes[node]) || untimed[node])) {
+        node = nodes[node].parent;
+    }
     return node;
 }
 
@@ -21,8 +24,9 @@ void ThreadDivision::begin(uint32_t rank, uint32_t thread) {
         if (std::tie(rank, thread) < std::tie(sample.rank, sample.thread)) break;
         if (sample.rank != rank || sample.thread != thread) continue;
         const uint32_t around = division_->around[sample.interval];
-        SampledShares& shares = around == kNoNode ? of_interval[sample.interval]
-                                                  : inside[divided_by(sample.node, around, nodes_)];
+        SampledShares& shares = around == kNoNode
+                                    ? of_interval[sample.interval]
+                                    : inside[division_->divided_by(sample.node, around, nodes_)];
         shares.add(sample.node, sample.count);
     }
     replace(&division_->of_interval, of_interval);

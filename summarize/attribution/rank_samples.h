@@ -35,12 +35,15 @@ struct Division {
     // which divides its time with the nodes measured below it (`inside`). kNoNode where no probe
     // measured.
     std::vector<uint32_t> around;
+    // By node of the profile: most of its entries had no time, so its probes are no measurement.
+    std::vector<bool> untimed;
     std::vector<RankSample> samples;  // sorted by rank and thread
-};
 
-// The node that divides its own time with `node`, in an interval attributed to `around`: the
-// innermost measured one, or `around`.
-uint32_t divided_by(uint32_t node, uint32_t around, const std::vector<ProfileNode>& nodes);
+    // The node that divides its own time with `node`, in an interval attributed to `outermost`: the
+    // innermost measured one, or `outermost`.
+    uint32_t divided_by(uint32_t node, uint32_t outermost,
+                        const std::vector<ProfileNode>& nodes) const;
+};
 
 // While it exists, the shares of one thread's samples replace those of all ranks.
 class ThreadDivision {

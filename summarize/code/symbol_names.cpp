@@ -86,6 +86,10 @@ bool is_mpi_function(std::string_view symbol, std::string_view c_name) {
     return plain_mpi_name(symbol) == plain_mpi_name(c_name);
 }
 
+std::string_view without_outlining(std::string_view function) {
+    return function.substr(0, std::min(function.find(" [clone"), function.find("._omp_fn.")));
+}
+
 bool is_outlined_name(std::string_view symbol) {
     return symbol.starts_with(".omp") || symbol.find(".omp_outlined") != symbol.npos ||
            symbol.find("._omp_fn.") != symbol.npos;

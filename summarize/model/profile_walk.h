@@ -97,6 +97,14 @@ inline uint32_t own_code(const Profile& profile, uint32_t node) {
     return node;
 }
 
+// The child of `owner` on the path to `node`; kNoNode if `node` is outside, or has no line there.
+inline uint32_t step_below(const Profile& profile, uint32_t owner, uint32_t node) {
+    for (uint32_t at = node; at != kNoNode; at = profile.nodes[at].parent) {
+        if (profile.nodes[at].parent == owner) return profile.nodes[at].line != 0 ? at : kNoNode;
+    }
+    return kNoNode;
+}
+
 // Adds up stalls of one rank. `most_io_ns`: I/O time of the part whose I/O statement represents the
 // sum.
 inline void add_stall(const ProfileStall& part, uint64_t* most_io_ns, ProfileStall* all) {

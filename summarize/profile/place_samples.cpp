@@ -53,6 +53,32 @@ void ProfileBuilder::place_samples() {
     }
 }
 
+// Finds probed nodes whose samples show more than twice the time that was measured, because most of
+// their entries were only counted: that time is part of the own time of a node around them.
+void ProfileBuilder::find_untimed() {
+    const std::vector<ProfileNode>& nodes = profile_.nodes;
+    std::vector<uint64_t> sampled_ns(nodes.size(), 0);
+    std::vector<uint64_t> samples(nodes.size(), 0);
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        const SampledShares& shares = division_.of_interval[i];
+        if (shares.empty()) continue;
+        shares.split(merged_.nodes[i].totals.time_ns,
+                     [&](uint32_t node, uint64_t ns) { sampled_ns[node] += ns; });
+        shares.for_each([&](uint32_t node, uint64_t count) { samples[node] += count; });
+    }
+    division_.untimed.assign(nodes.size(), false);
+    // Children follow their parents.
+    for (size_t i = nodes.size(); i-- > 1;) {
+        sampled_ns[nodes[i].parent] += sampled_ns[i];
+        samples[nodes[i].parent] += samples[i];
+        const Totals& totals = nodes[i].totals;
+        const bool partly =
+            totals.untimed != 0 || totals.off_entries != 0 || totals.off_uncertain != 0;
+        division_.untimed[i] = is_probed(nodes[i]) && partly && samples[i] >= kTellingSamples &&
+                               sampled_ns[i] > 2 * totals.time_ns;
+    }
+}
+
 void ProfileBuilder::place_sleep() {
     asleep_in_.assign(merged_.nodes.size(), 0);
     asleep_ = asleep_samples(merged_, wait_paths_, profile_);
@@ -128,7 +154,7 @@ void ProfileBuilder::divide_inside(uint32_t interval, uint32_t owner) {
     SampledShares& shares = division_.of_interval[interval];
     const uint32_t around = shares.common(owner, profile_.nodes);
     shares.split(merged_.nodes[interval].totals.time_ns, [&](uint32_t node, uint64_t ns) {
-        division_.inside[divided_by(node, around, profile_.nodes)].add(node, ns);
+        division_.inside[division_.divided_by(node, around, profile_.nodes)].add(node, ns);
     });
     shares = SampledShares();
     shares.add(around, 1);

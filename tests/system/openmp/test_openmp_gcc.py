@@ -68,6 +68,45 @@ def totals(profile, name, key="count"):
     return sum(node.get(key, 0) for _, node in nodes_at(profile, name))
 
 
+FORCES = """
+#include <time.h>
+static double seconds(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static inline double real(void) { return seconds(CLOCK_MONOTONIC); }
+static inline double processor(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
+static double x[1000], taken;
+static void forces(int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) x[i] += i;
+}
+int main(int argc, char** argv) {
+    (void)argv;
+    for (int step = 0; step < 10; step++) {
+        double begin = real(), used = processor();
+        forces(argc * 1000);
+        taken += real() - begin + processor() - used;
+    }
+    return taken < 0;
+}
+"""
+
+
+@case
+def inlined_before():
+    """A region belongs to the procedure whose code it is, not to what was inlined before its call."""
+    for compiler, name in (("gcc", "forces.c"), ("g++", "forces.cpp")):
+        done = same([built(name, FORCES, compiler, *FLAGS)], "profile of " + name)
+        (_, region), = nodes_at(done, "parallel")
+        procedure = done.nodes[region["parent"]]
+        check_equal((procedure["kind"], procedure["name"].split("(")[0]), ("proc", "forces"),
+                    "what the region hangs under")
+        check_equal(done.nodes[done.nodes[procedure["parent"]]["parent"]]["name"], "main",
+                    "what calls that")
+
+
 OBJECTS = """
 #include <omp.h>
 #include <atomic>

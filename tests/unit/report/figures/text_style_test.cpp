@@ -45,6 +45,10 @@ TEST(TextStyle, CutsAndNames) {
     EXPECT_EQ(cut_name("ns::Grid<a::b>::step", 9, true), "step");
     EXPECT_EQ(cut_name("ns::Grid<float>::step", 13, true), "Grid::step");
     EXPECT_EQ(cut_name("ns::step<float, a::Grid<int>>", 12, true), "step<…>");
+    // What Python puts into such brackets is no template argument.
+    const std::string generator = short_name("Mesh.statistics.<locals>.<genexpr>", true);
+    EXPECT_EQ(generator, "Mesh.statistics.<genexpr>");
+    EXPECT_EQ(cut_name(generator, 20, true), "Mesh.stat….<genexpr>");
     EXPECT_EQ(cut_name("main › a::run › b::go › step", 18, true), "main › … › step");
     EXPECT_EQ(cut_name("abcdefghij", 5, true), "ab…ij");
     EXPECT_EQ(cut_name("main › step", 8, true), "… › step");

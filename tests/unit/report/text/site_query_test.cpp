@@ -79,6 +79,48 @@ TEST(SiteQuery, RanksAndEstimates) {
     expect_in(answer("report"), {"time 20.0 ms, 1.4 % of the run, estimated"});
 }
 
+// Template arguments may be left out, as in the verdict.
+TEST(SiteQuery, NamesWithoutTemplateArguments) {
+    Profile profile = samples::probed_profile();
+    for (ProfileNode& node : profile.nodes) {
+        if (node.name == "p3") node.name = "void heat::Grid<double, 3>::p3<int>(int)";
+    }
+    TextOptions options;
+    options.width = 200;
+    const auto whole = write_site_report(profile, "heat::Grid<double, 3>::p3<int>", options);
+    ASSERT_TRUE(whole) << whole.error();
+    for (const char* name : {"heat::Grid::p3", "Grid::p3", "p3"}) {
+        const auto text = write_site_report(profile, name, options);
+        EXPECT_EQ(text ? *text : text.error(), *whole) << name;
+    }
+    EXPECT_FALSE(write_site_report(profile, "rid::p3", options));
+}
+
+// An entry that was counted without time, in a procedure whose time is estimated elsewhere: 8 ms of
+// it are no time of the one entry that was timed.
+TEST(SiteQuery, SingleEntriesAreThoseThatProbesTimed) {
+    using samples::kMs;
+    samples::Builder b(1, "example");
+    const std::string file = "/home/ada/example.c";
+    const uint32_t main = b.proc("main", file, 10, 0);
+    const uint32_t outer = b.call("insert", file, 11, main, 30);
+    const uint32_t inner = b.call("insert", file, 31, outer, 30);
+    b.entered(main, 0, 1, 10 * kMs);
+    b.compute(main, 0, 2 * kMs);
+    b.compute(outer, 0, 8 * kMs);
+    b.entered(inner, 0, 3, 1000);
+    b.compute(inner, 0, 1000);
+    Totals& totals = b.totals_of(inner, 0);
+    totals.untimed = 1;
+    totals.min_ns = 400;
+    totals.max_ns = 600;
+    TextOptions options;
+    options.width = 200;
+    const auto text = write_site_report(b.finish(), "insert", options);
+    ASSERT_TRUE(text) << text.error();
+    expect_in(*text, {"time 8.00 ms", "count 3 ", "each 500 ns", "400 ns to 600 ns"});
+}
+
 TEST(SiteQuery, WhatIsNotThere) {
     EXPECT_EQ(answer("tiny"), "error: tiny has no probes: too small");
     EXPECT_EQ(answer("nothing").find("error: this profile has no procedure"), 0u);

@@ -48,6 +48,33 @@ TEST(Verdict, NamesTheFileThatALateRankWrites) {
                   "exchange_halo."});
 }
 
+// A procedure of the library is not named, but the line that calls it.
+TEST(Verdict, NamesTheLineThatWritesByTheLibrary) {
+    Profile profile = late_rank();
+    profile.stalls = {half_a_second(&ProfileStall::io_ns)};
+    write_checkpoint(&profile);
+    const auto last = static_cast<uint32_t>(profile.nodes.size());
+    ProfileNode call;
+    call.kind = SiteKind::kCall;
+    call.name = "std::ofstream::close()";
+    call.file = "/home/ada/heat.c";
+    call.line = 34;
+    call.parent = 1;
+    ProfileNode library = call;
+    library.kind = SiteKind::kProcedure;
+    library.file = "/usr/include/c++/12/fstream";
+    library.labels = kLabelSystem;
+    library.parent = last;
+    profile.nodes.push_back(call);
+    profile.nodes.push_back(library);
+    ProfileNode& write = profile.nodes[last - 1];
+    write.name = "fclose";
+    write.file = library.file;
+    write.line = 1000;
+    write.parent = last + 1;
+    expect_words(profile, {"rank 0 closes ck.dat in main (heat.c:34 fclose): 600 ms, and others"});
+}
+
 // The statement took 300 of 600 ms in I/O: the sentence gives the sum of all. With 500 ms it is
 // almost all.
 TEST(Verdict, SaysThatTheAmountIsOfOtherStatementsToo) {
@@ -114,10 +141,9 @@ TEST(Verdict, NamesWhatALateRankDoesBesideComputing) {
     halo.sampled = 0;
     profile = late_rank(halo);
     profile.stalls = {half_a_second(&ProfileStall::asleep_ns)};
-    expect_words(profile,
-                 {"rank 0 does I/O or sleeps in main (between calls of exchange_halo; on a "
-                  "processor 60.0 % of the time), and others",
-                  "Next: dwell run --io on"});
+    expect_words(profile, {"rank 0 does I/O or sleeps in main (between MPI calls of excha",
+                           "halo; on a processor 60.0 % of the time), and others",
+                           "Next: dwell run --io on"});
 }
 
 // A long sentence keeps whole lines and omits the calls.

@@ -111,7 +111,7 @@ TEST(Verdict, WithLittleRoomNamesAFileOnce) {
     halo.exchange = "exchange_neighbours";
     const std::string words = words_of(verdict(late_rank(halo), 80));
     EXPECT_NE(words.find("rank 0 computes in relax (exchange_of_halo_cells.c:78), and others "
-                         "wait 250 ms a rank, mostly at :69 MPI_Waitall in "
+                         "wait 250 ms a rank, mostly at line 69 MPI_Waitall in "
                          "exchange_neighbours."),
               std::string::npos)
         << words;
@@ -130,7 +130,7 @@ TEST(Verdict, NamesTheFileOfALineIfNoneWasNamed) {
         }
         for (int width = 60; width <= 120; ++width) {
             const std::string words = words_of(verdict(profile, width));
-            const size_t at = words.find(" at :");
+            const size_t at = words.find(" at line ");
             const std::string before = words.substr(0, at == std::string::npos ? 0 : at);
             EXPECT_TRUE(at == std::string::npos || before.find(".c:") != std::string::npos)
                 << words;
@@ -143,9 +143,10 @@ TEST(Verdict, WithoutSamplesNamesTheLinesBetween) {
     halo.sampled = 0;
     // The line of a call is not between two calls: the procedure is named.
     Profile profile = late_rank(halo);
-    expect_words(profile, {"rank 0 computes in main (between calls of exchange_halo), and others",
-                           "Next: dwell run --sample 100 ... (names the procedure). Report: dwell "
-                           "report dwell-heat-4711 "});
+    expect_words(profile,
+                 {"rank 0 computes in main (between MPI calls of exchange_halo), and others",
+                  "Next: dwell run --sample 100 ... (names the line). Report: dwell "
+                  "report dwell-heat-4711 "});
     profile.intervals[0].or_after = true;
     expect_words(profile, {"rank 0 computes in or after main (between", "run --sample 100 ..."});
     // Two different calls on one line are both named.
@@ -302,6 +303,30 @@ TEST(Verdict, NamesTheCallerOfWhatRegionsExecuteAsWell) {
                   "sort (p.c:55)."});
 }
 
+// Of 700 ms that a thread was idle, 20 ms of computation outside of regions explain little: four
+// threads share two processors.
+TEST(Verdict, ThreadsWithoutProcessorsAreIdle) {
+    Builder b(2, "pic");
+    const uint32_t main = b.proc("main", "p.c", 10, 0);
+    const uint32_t region = b.openmp(OmpConstruct::kParallel, "p.c", 20, main);
+    const uint32_t idle = b.openmp(OmpConstruct::kIdle, "", 0, 0);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+        b.compute(main, rank, 20 * kMs);
+        b.spent(region, rank, 0, 1, 980 * kMs, 0).created = 1;
+        b.spent(region, rank, 1, 1, 300 * kMs, 0);
+        b.spent(idle, rank, 1, 1, 700 * kMs, 700 * kMs, true);
+    }
+    Profile profile = b.finish();
+    for (ProfileRank& rank : profile.ranks) {
+        rank.host = "n0";
+        rank.threads = rank.processors = 2;
+    }
+    expect_words(profile, {"2 ranks with 4 threads share 2 processors"});
+    // With enough of them it is that computation.
+    for (ProfileRank& rank : profile.ranks) rank.processors = 4;
+    expect_words(profile, {"20.0 ms a rank of computation outside of OpenMP regions"});
+}
+
 // Two ranks of two threads: 600 and 100 ms in a region, and rank 1 waits 500 ms for rank 0, while
 // its other thread is idle.
 Profile late_region() {
@@ -331,13 +356,13 @@ TEST(Verdict, NamesTheLateRankBehindIdleThreads) {
     // Waiting and idle 500 ms each, of 2.4 s.
     expect_words(
         profile,
-        {"pic loses 41.7 % of its time to waiting for late ranks, 500 ms a rank, idle "
-         "threads included. Another 16.7 % of the time is OpenMP wait. Main cause: rank 0 "
-         "computes in main (p.c:20), and others wait 250 ms a rank, mostly at p.c:30 MPI_Waitall "
-         "in main."});
+        {"pic loses 20.8 % of its time to waiting for late ranks, 250 ms a rank, and 20.8 % to "
+         "OpenMP threads idle meanwhile.",
+         "Main cause: rank 0 computes in main (p.c:20), and others wait 250 ms a rank, mostly at "
+         "p.c:30 MPI_Waitall in main."});
     // While one thread works for 500 ms, the other is idle at most that long.
     profile.omp_idle_ns += 1000 * kMs;
-    expect_words(profile, {"waiting for late ranks, 500 ms a rank, idle threads included."});
+    expect_words(profile, {"late ranks, 250 ms a rank, and 20.8 % to OpenMP threads idle"});
 }
 
 TEST(Verdict, SaysWhenNothingIsWrong) {

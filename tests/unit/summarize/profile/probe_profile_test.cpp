@@ -455,6 +455,41 @@ TEST_F(Probes, WhatWasNotTimedIsLabelled) {
     EXPECT_TRUE(has_note(profile, "11 entries of 2 short procedures"));
 }
 
+// p1 has 30 of the 40 samples that were not in p2, but only 10 ns of its 100 entries were measured:
+// of the 800 ns that main has beside p1 and p2, 600 are p1's.
+TEST_F(Probes, SamplesTellTheTimeOfEntriesThatWereOnlyCounted) {
+    const uint32_t main = procedure(start_, "main", 1000);
+    const uint32_t p1 = procedure(call(main, "main", "p1"), "p1", 10, 100);
+    procedure(call(main, "main", "p2"), "p2", 190, 1);
+    const uint32_t barrier = records_.communication(main, app_, example_.after("main", "p2") + 1,
+                                                    "MPI_Barrier", totals(1, 0));
+    const uint32_t interval = records_.interval(kNoNode, barrier, main, 1, 1000);
+    const auto sample = [&](const std::string& procedure, uint64_t count) {
+        const uint64_t inside = Disassembly(example_.file(), procedure).start();
+        const uint32_t last = records_.sample_below(
+            interval, {{app_, example_.after("main", procedure)}, {app_, inside}}, count);
+        records_.merged.nodes[last - 1].call = 3;  // main and the program's start are shared
+    };
+    sample("p1", 30);
+    sample("p2", 10);
+    const uint32_t own =
+        records_.sample(interval, app_, Disassembly(example_.file(), "main").start(), 10);
+    records_.merged.nodes[own].call = 3;
+    for (const uint64_t untimed : {0, 99}) {
+        records_.merged.nodes[p1].totals.untimed = untimed;
+        const Profile profile = build_profile(records_.merged);
+        expect_conservation(profile);
+        std::map<std::string, const ProfileNode*> by_name;
+        for (const ProfileNode& node : profile.nodes) {
+            if (node.kind == SiteKind::kProcedure) by_name[node.name] = &node;
+        }
+        EXPECT_EQ(by_name.at("p1")->totals.time_ns, untimed == 0 ? 10u : 610u);
+        EXPECT_EQ((by_name.at("p1")->labels & kLabelEstimated) != 0, untimed != 0);
+        EXPECT_EQ(by_name.at("p2")->totals.time_ns, 190u);
+        EXPECT_EQ(by_name.at("main")->totals.time_ns, 1000u);
+    }
+}
+
 TEST_F(Probes, PartsLongerThanTheWholeAreNoted) {
     const uint32_t main = procedure(start_, "main", 1000);
     procedure(call(main, "main", "p1"), "p1", 900);
