@@ -20,7 +20,7 @@
 namespace dwell {
 namespace {
 
-constexpr int kBriefRoom = 24;              // columns of names: from here on a sentence is brief
+constexpr int kBriefRoom = 43;              // columns of names: from here on a sentence is brief
 constexpr int kRoomForCalls = 32;           // part of these, for MPI calls beside their lines
 constexpr double kMostly = 0.5;             // part of a line's waiting, for one rank
 constexpr double kNotableCause = 0.2;       // part of the waiting that makes a main cause
@@ -207,7 +207,8 @@ std::string waiting_line_text(const Profile& profile, const std::vector<CommLine
     const uint64_t queued_ns = queued.work_ns + queued.call_ns;
     const std::string holder =
         2 * queued_ns >= mpi_times(profile).blocked_ns ? holder_text(profile) : "";
-    if (!holder.empty() || late.peer != kNoPeer) return text + holder + ".";
+    if (!holder.empty()) return text + holder + ".";
+    if (late.peer != kNoPeer) return text + "; no single cause is known.";
     const bool known = static_cast<double>(late.known_ns) >= kMostly * waited_ns;
     return text + (known ? ", for several ranks." : "; the late rank is not known.");
 }

@@ -25,8 +25,8 @@ constexpr int kLongestProgram = 24;
 constexpr int kRoomForSecond = 32;  // of kRooms
 constexpr int kRoomForTime = 13;
 // Columns of names, in decreasing order. Text that fits with the least is never cut.
-constexpr int kRooms[] = {kAllOfIt, 60, 44, 32, 25, 24, 18, 12};
-constexpr int kLegibleRoom = 25;  // with less room, a sentence rather takes one more line
+constexpr int kRooms[] = {kAllOfIt, 60, 44, 43, 32, 24, 18, 12};
+constexpr int kLegibleRoom = 44;  // with less room, a sentence rather takes one more line
 
 int line_count(const TextCanvas& like, const std::string& text, int indent) {
     TextCanvas trial(like.width(), like.utf8(), false);

@@ -349,6 +349,7 @@ void CallPaths::correct_forks(std::vector<Frame>* frames) {
         if (!is_outlined_region((*frames)[i])) continue;
         const SourceFrame& code = *(*frames)[i].source;
         const std::string name(without_outlining(code.function));
+        if (name == code.function) continue;  // not gcc's
         size_t first = i - 1;
         while ((*frames)[first].source->inlined && first > 0) --first;
         size_t last = i - 1;

@@ -205,10 +205,11 @@ TEST(Verdict, SaysForWhomRanksWaitWhenNoCauseIsMost) {
             b.profile().partners.push_back(
                 {reduce, one ? 1 : i, interval, 10, 400 * kMs, kMs, 0, 0});
         }
-        expect_words(b.finish(),
-                     {std::string("Main loss: ranks wait 300 ms a rank at heat.c:20 MPI_Allreduce "
-                                  "in main, ") +
-                      (one ? "mostly for rank 1." : "for several ranks.")});
+        expect_words(
+            b.finish(),
+            {std::string("Main loss: ranks wait 300 ms a rank at heat.c:20 MPI_Allreduce "
+                         "in main, ") +
+             (one ? "mostly for rank 1; no single cause is known." : "for several ranks.")});
     }
 }
 
