@@ -306,7 +306,9 @@ std::string queued_cause_text(const Profile& profile) {
         return share_text(on, on + static_cast<double>(queued_ns));
     };
     const auto mean_ns = static_cast<double>(computed_ns(profile)) / rank_count(profile);
-    if (is_telling_mean(profile, mean_ns)) {
+    if (queued.call_ns > queued.work_ns) {
+        text += ": ranks have none, mostly inside of MPI calls";
+    } else if (is_telling_mean(profile, mean_ns)) {
         text += fmt::format(": ranks have one in {} of the time needed",
                             share(computed_ns(profile), queued.work_ns));
         const std::vector<RankFigures> ranks = rank_figures(profile);

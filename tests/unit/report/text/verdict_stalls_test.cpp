@@ -253,6 +253,18 @@ TEST(Verdict, NamesRanksThatShareProcessorsFirst) {
                   "%, no processor 40.0 %"});
 }
 
+// The share of the time needed for computing says nothing of time in calls.
+TEST(Verdict, SaysThatRanksHaveNoProcessorInCalls) {
+    Profile profile = late_for_nobody(100, 900, 300);
+    for (ProfileRank& rank : profile.ranks) {
+        rank.host = "node01";
+        rank.processors = 2;
+        rank.queued_call_ns = 500 * kMs;
+    }
+    expect_words(profile, {"share 2 processors: ranks have none, mostly inside of MPI calls. Run "
+                           "fewer ranks"});
+}
+
 // Then the program's own loss is named, too.
 TEST(Verdict, NamesOtherProgramsThatHoldTheProcessors) {
     const Profile profile = without_processors(2);
