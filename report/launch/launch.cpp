@@ -150,11 +150,14 @@ std::optional<std::string> find_library() {
 
 std::string preload_value(const std::string& library, const std::string& preload) {
     std::string value = library;
+    const auto name = std::filesystem::path(library).filename();
     size_t at = 0;
     while (at < preload.size()) {
         const size_t end = std::min(preload.find_first_of(" :", at), preload.size());
         const std::string entry = preload.substr(at, end - at);
-        if (!entry.empty() && entry != library) value += ":" + entry;
+        // Also another version of dwell: two of them would take each other for MPI.
+        const bool same = std::filesystem::path(entry).filename() == name;
+        if (!entry.empty() && !same) value += ":" + entry;
         at = end + 1;
     }
     return value;

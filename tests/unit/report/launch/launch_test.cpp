@@ -139,6 +139,7 @@ TEST_F(LaunchTest, TheLibraryIsPreloadedOnceAndFirst) {
     EXPECT_EQ(preload_value("/l/libdwell.so", "/a.so"), "/l/libdwell.so:/a.so");
     EXPECT_EQ(preload_value("/l/libdwell.so", "/a.so:/l/libdwell.so /b.so"),
               "/l/libdwell.so:/a.so:/b.so");
+    EXPECT_EQ(preload_value("/l/libdwell.so", "/old/libdwell.so:/a.so"), "/l/libdwell.so:/a.so");
 }
 
 TEST_F(LaunchTest, FileOffsetsBecomeAddresses) {
