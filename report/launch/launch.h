@@ -29,7 +29,8 @@ std::optional<std::string> find_library();
 // The full path of this command.
 std::string own_path();
 
-// `preload` with `library` in front, and without others of its name. Entries are separated by spaces or colons.
+// `preload` with `library` in front, and without others of its name. Entries are separated by
+// spaces or colons.
 std::string preload_value(const std::string& library, const std::string& preload);
 
 }  // namespace dwell
