@@ -42,7 +42,7 @@ bool names_last(std::string_view preceding, const std::string& file) {
 }
 
 // "halo.c:88 MPI_Recv in exchange"; with little room, after a text `preceding` that ends with a
-// place in the same file, "line 88 MPI_Recv in exchange".
+// place in the same file, ":88 MPI_Recv in exchange".
 std::string statement_text(const Profile& profile, const CommLine& line, int room, bool utf8,
                            const std::string& preceding = "") {
     const ProfileNode& node = profile.nodes[line.node];
@@ -50,7 +50,7 @@ std::string statement_text(const Profile& profile, const CommLine& line, int roo
     std::string text = cut_place(place_text(place, utf8), room, utf8);
     const std::string file = printable(base_name(place.file), utf8);
     if (room != kAllOfIt && place.line != 0 && names_last(preceding, file)) {
-        text = fmt::format("line {}", place.line);
+        text = fmt::format(":{}", place.line);
     }
     text += (text.empty() ? "" : " ") + printable(node.name, utf8);
     const std::string procedure = procedure_of(profile, line.place, utf8);

@@ -111,7 +111,7 @@ TEST(Verdict, WithLittleRoomNamesAFileOnce) {
     halo.exchange = "exchange_neighbours";
     const std::string words = words_of(verdict(late_rank(halo), 80));
     EXPECT_NE(words.find("rank 0 computes in relax (exchange_of_halo_cells.c:78), and others "
-                         "wait 250 ms a rank, mostly at line 69 MPI_Waitall in "
+                         "wait 250 ms a rank, mostly at :69 MPI_Waitall in "
                          "exchange_neighbours."),
               std::string::npos)
         << words;
@@ -130,7 +130,7 @@ TEST(Verdict, NamesTheFileOfALineIfNoneWasNamed) {
         }
         for (int width = 60; width <= 120; ++width) {
             const std::string words = words_of(verdict(profile, width));
-            const size_t at = words.find(" at line ");
+            const size_t at = words.find(" at :");
             const std::string before = words.substr(0, at == std::string::npos ? 0 : at);
             EXPECT_TRUE(at == std::string::npos || before.find(".c:") != std::string::npos)
                 << words;
