@@ -48,7 +48,6 @@ Job job_of(const Profile& profile) {
         const bool serial = (rank.flags & kFileSerial) != 0;
         job.unfinished += rank.state != FileState::kFinalized && !serial ? 1 : 0;
         job.cut_short += rank.state == FileState::kRunning && serial ? 1 : 0;
-        job.without_sampling += rank.flags & kFileNoSampling ? 1 : 0;
         job.without_unwinder += rank.flags & kFileNoUnwinder ? 1 : 0;
         job.with_few_files += rank.flags & kFileFewFiles ? 1 : 0;
         job.damaged += rank.flags & kFileDamaged ? 1 : 0;

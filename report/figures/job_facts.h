@@ -25,7 +25,7 @@ struct Job {
     uint32_t sample_hz = 0;
     uint64_t folded = 0, dropped = 0, guessed = 0, clock_errors = 0, samples_lost = 0;
     uint64_t unfinished = 0, cut_short = 0;  // cut_short: only programs without MPI
-    uint64_t without_sampling = 0, without_unwinder = 0, with_few_files = 0;
+    uint64_t without_unwinder = 0, with_few_files = 0;
     uint64_t damaged = 0;
     bool modules_full = false;
     uint64_t probes_dropped = 0, off_entries = 0, off_uncertain = 0;

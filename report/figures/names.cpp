@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "report/figures/text_style.h"
+#include "summarize/code/symbol_names.h"
 
 namespace dwell {
 namespace {
@@ -169,10 +170,8 @@ size_t behind_parameters(std::string_view name, size_t start) {
 }  // namespace
 
 std::string short_name(std::string_view full_name, bool utf8) {
-    const std::string with = with_lambdas(full_name.substr(0, full_name.find(" [clone")));
-    std::string_view name = with;
-    // The compiler's function for an OpenMP region has its procedure's name.
-    name = name.substr(0, name.find("._omp_fn."));
+    const std::string with = with_lambdas(without_outlining(full_name));
+    const std::string_view name = with;
     constexpr std::string_view kAnonymous = "(anonymous namespace)";
     constexpr std::string_view kPythonLocals = "<locals>.";
     constexpr std::string_view kLambdaCall = "}::operator()";

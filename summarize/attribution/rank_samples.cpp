@@ -9,7 +9,7 @@ namespace dwell {
 
 uint32_t Division::divided_by(uint32_t node, uint32_t outermost,
                               const std::vector<ProfileNode>& nodes) const {
-    while (node != outermost && (!is_probed(nodes[node]) || untimed[node])) {
+    while (node != outermost && (!is_probed(nodes[node]) || unmeasured[node])) {
         node = nodes[node].parent;
     }
     return node;

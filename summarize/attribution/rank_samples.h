@@ -36,7 +36,7 @@ struct Division {
     // measured.
     std::vector<uint32_t> around;
     // By node of the profile: most of its entries had no time, so its probes are no measurement.
-    std::vector<bool> untimed;
+    std::vector<bool> unmeasured;
     std::vector<RankSample> samples;  // sorted by rank and thread
 
     // The node that divides its own time with `node`, in an interval attributed to `outermost`: the

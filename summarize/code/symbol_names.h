@@ -26,7 +26,8 @@ std::string mpi_c_name(std::string_view symbol);
 // Whether `symbol` is a spelling of the MPI function with the C name `c_name`.
 bool is_mpi_function(std::string_view symbol, std::string_view c_name);
 
-// The procedure of a function that gcc made of the code of an OpenMP region in it.
+// `function` without what gcc appends to the name of a clone, or of the code of an OpenMP region:
+// the procedure in the source.
 std::string_view without_outlining(std::string_view function);
 // Whether it is a name that clang or gcc gives to the code of an OpenMP region or task.
 bool is_outlined_name(std::string_view symbol);

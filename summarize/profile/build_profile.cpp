@@ -32,7 +32,7 @@ Profile ProfileBuilder::build() {
     add_nodes();
     label_probes();
     place_samples();
-    find_untimed();
+    find_unmeasured();
     place_sleep();
     add_intervals();
     place_samples_of_ranks();
@@ -174,10 +174,10 @@ void ProfileBuilder::label_estimates() {
     for (const ProfileNode& node : nodes) beside_probes = beside_probes || is_probed(node);
     for (size_t i = nodes.size(); i-- > 0;) {
         ProfileNode& node = nodes[i];
-        const bool untimed = division_.untimed[i];
-        if (is_statement(node) || (is_probed(node) && !untimed)) continue;
+        const bool unmeasured = division_.unmeasured[i];
+        if (is_statement(node) || (is_probed(node) && !unmeasured)) continue;
         const bool known = i == 0 && beside_probes;
-        if ((node.computation_ns != 0 && !known) || untimed) node.labels |= kLabelEstimated;
+        if ((node.computation_ns != 0 && !known) || unmeasured) node.labels |= kLabelEstimated;
         if (i == 0 || (node.labels & kLabelEstimated) == 0) continue;
         ProfileNode& parent = nodes[node.parent];
         if (!is_probed(parent)) parent.labels |= kLabelEstimated;

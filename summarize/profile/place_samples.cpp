@@ -55,7 +55,7 @@ void ProfileBuilder::place_samples() {
 
 // Finds probed nodes whose samples show more than twice the time that was measured, because most of
 // their entries were only counted: that time is part of the own time of a node around them.
-void ProfileBuilder::find_untimed() {
+void ProfileBuilder::find_unmeasured() {
     const std::vector<ProfileNode>& nodes = profile_.nodes;
     std::vector<uint64_t> sampled_ns(nodes.size(), 0);
     std::vector<uint64_t> samples(nodes.size(), 0);
@@ -66,7 +66,7 @@ void ProfileBuilder::find_untimed() {
                      [&](uint32_t node, uint64_t ns) { sampled_ns[node] += ns; });
         shares.for_each([&](uint32_t node, uint64_t count) { samples[node] += count; });
     }
-    division_.untimed.assign(nodes.size(), false);
+    division_.unmeasured.assign(nodes.size(), false);
     // Children follow their parents.
     for (size_t i = nodes.size(); i-- > 1;) {
         sampled_ns[nodes[i].parent] += sampled_ns[i];
@@ -74,8 +74,8 @@ void ProfileBuilder::find_untimed() {
         const Totals& totals = nodes[i].totals;
         const bool partly =
             totals.untimed != 0 || totals.off_entries != 0 || totals.off_uncertain != 0;
-        division_.untimed[i] = is_probed(nodes[i]) && partly && samples[i] >= kTellingSamples &&
-                               sampled_ns[i] > 2 * totals.time_ns;
+        division_.unmeasured[i] = is_probed(nodes[i]) && partly && samples[i] >= kTellingSamples &&
+                                  sampled_ns[i] > 2 * totals.time_ns;
     }
 }
 

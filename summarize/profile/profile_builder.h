@@ -42,7 +42,7 @@ class ProfileBuilder {
     uint32_t interval_of(uint32_t sample) const;
     uint32_t node_of(uint32_t sample, uint32_t interval) const;
     void place_samples();
-    void find_untimed();
+    void find_unmeasured();
     void place_sleep();
     void add_intervals();
     void divide_inside(uint32_t interval, uint32_t owner);

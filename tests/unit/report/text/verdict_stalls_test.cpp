@@ -253,16 +253,22 @@ TEST(Verdict, NamesRanksThatShareProcessorsFirst) {
                   "%, no processor 40.0 %"});
 }
 
-// The share of the time needed for computing says nothing of time in calls.
-TEST(Verdict, SaysThatRanksHaveNoProcessorInCalls) {
-    Profile profile = late_for_nobody(100, 900, 300);
+// Ranks that share two processors, and have none for so long in the transfer of their calls.
+Profile without_processors_in_calls(uint64_t waited_ms, uint64_t queued_ms) {
+    Profile profile = late_for_nobody(100, 900, waited_ms);
     for (ProfileRank& rank : profile.ranks) {
         rank.host = "node01";
         rank.processors = 2;
-        rank.queued_call_ns = 500 * kMs;
+        rank.queued_call_ns = queued_ms * kMs;
     }
-    expect_words(profile, {"share 2 processors: ranks have none, mostly inside of MPI calls. Run "
-                           "fewer ranks"});
+    return profile;
+}
+
+// The share of the time needed for computing says nothing of time in calls.
+TEST(Verdict, SaysThatRanksHaveNoProcessorInCalls) {
+    expect_words(without_processors_in_calls(300, 500),
+                 {"share 2 processors: ranks have none, mostly inside of MPI calls. Run "
+                  "fewer ranks"});
 }
 
 // Then the program's own loss is named, too.
@@ -318,12 +324,7 @@ TEST(Verdict, TrustsNoComputationBeyondTheProcessorTime) {
 
 // All the time they wait, they have no processor in their calls.
 TEST(Verdict, SaysThatRanksWithoutAProcessorWait) {
-    Profile profile = late_for_nobody(100, 900, 500);
-    for (ProfileRank& rank : profile.ranks) {
-        rank.host = "node01";
-        rank.processors = 2;
-        rank.queued_call_ns = 400 * kMs;
-    }
+    Profile profile = without_processors_in_calls(500, 400);
     expect_words(profile, {"Main loss: ranks wait 500 ms a rank at heat.c:20 MPI_Allreduce in "
                            "main, as ranks share processors."});
     for (ProfileRank& rank : profile.ranks) rank.processors = 4;
