@@ -278,6 +278,19 @@ tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& w
     return options;
 }
 
+tl::expected<WhereOptions, CliEnd> parse_where(const std::vector<std::string>& words) {
+    WhereOptions options;
+    CLI::App app("Shows where every rank of a job is.", "dwell where");
+    app.add_option("JOB", options.job, "Id or directory of a job (default: the only one)");
+    app.add_flag("--json", options.json, "One JSON object instead of text");
+    app.add_option("--width", options.width, "Columns (default: the terminal's, else 80)")
+        ->type_name("N")
+        ->check(CLI::Range(kLeastWidth, kMostWidth));
+    app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    return options;
+}
+
 tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words) {
     CLI::App app("Says what works on this machine, and what does not.", "dwell info");
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);

@@ -119,7 +119,7 @@ void apply_changes(Thread* thread) {
 }
 
 void record_abandoned(Thread* thread) {
-    Node* node = cell_at<Node>(thread->record->open[0].node);
+    Node* node = cell_at<Node>(thread->record->open.node);
     node->count += 1;
     cell_at<CommPart>(node->part)->failed += 1;
     thread->record->open_depth = 0;

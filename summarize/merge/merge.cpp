@@ -91,6 +91,7 @@ class Join {
     void add_grids();
     void add_places();
     void add_waits();
+    void add_open();
     void add_counts();
 
     Merged* into_;
@@ -230,6 +231,8 @@ bool Join::reserve() {
            (drops_places_ || into_->places.reserve(into_->places.size() + from_.places.size())) &&
            partners_.load(from_.partners.size()) && causes_.load(from_.causes.size()) &&
            into_->stalls.reserve(into_->stalls.size() + from_.stalls.size()) &&
+           into_->open.reserve(into_->open.size() + from_.open.size()) &&
+           into_->open_comms.reserve(into_->open_comms.size() + from_.open_comms.size()) &&
            into_->metrics.reserve(kMetricNames) && counts_.load(from_.counts.size()) &&
            (folds_ ||
             into_->count_rows.reserve(into_->count_rows.size() + from_.count_rows.size()));
@@ -247,6 +250,7 @@ void Join::commit() {
     add_grids();
     add_places();
     add_waits();
+    add_open();
     add_counts();
     into_->flags |= from_.flags;
     if (folds_) into_->flags |= kMergedRowsDropped;
@@ -402,6 +406,17 @@ void Join::add_waits() {
     keep_heaviest_stalls(&into_->stalls, kRanksPerCause);
     keep_heaviest_causes(&into_->partners, kPartnersPerNode);
     keep_heaviest_causes(&into_->causes, kRanksPerCause);
+}
+
+void Join::add_open() {
+    const auto comms = static_cast<uint32_t>(into_->open_comms.size());
+    for (MergedOpen open : from_.open) {
+        open.node = map_node(open.node);
+        open.statement = map_node(open.statement);
+        if (open.comm != kNoNode) open.comm += comms;
+        into_->open.push(open);
+    }
+    for (const MergedComm& comm : from_.open_comms) into_->open_comms.push(comm);
 }
 
 void Join::add_counts() {

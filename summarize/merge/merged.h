@@ -310,6 +310,36 @@ struct MergedStall {
 inline uint64_t stalled_ns(const MergedStall& stall) {
     return stall.io_ns + stall.asleep_ns + stall.queued_ns + stall.kernel_ns + stall.team_asleep_ns;
 }
+// Where a thread is whose record was not ended: of processes that run or were killed. Not
+// transmitted.
+struct MergedOpen {
+    uint32_t rank;
+    uint32_t thread;
+    int32_t pid;
+    int32_t tid;
+    uint32_t node;       // innermost procedure, loop, block or statement; the program itself: 0
+    uint32_t statement;  // the open communication statement, else the last one; kNoNode: none yet
+    bool is_in_call;
+    int64_t since_unix_ns;  // when it entered, or left, that statement
+    // What an open statement waits for: see OpenCall.
+    uint32_t comm;  // index into open_comms, kNoNode: not known
+    int32_t peer;
+    int32_t tag;
+    int32_t destination;
+    uint32_t requests;
+    uint32_t instance;
+};
+// A communicator of one process: see CommRecord.
+struct MergedComm {
+    uint64_t handle;
+    uint64_t id;
+    uint32_t rank;  // of the process in its MPI_COMM_WORLD
+    int32_t own;    // its rank in the communicator
+    uint32_t members;
+    int32_t size;
+    bool inter;
+    uint8_t side;
+};
 constexpr uint32_t kPartnersPerNode = 16;
 constexpr uint32_t kRanksPerCause = 8;
 constexpr uint32_t kDistancesPerNode = 256;  // the lightest beyond this number are summed under:
@@ -389,6 +419,8 @@ struct Merged {
     GrowArray<MergedCause> partners;
     GrowArray<MergedCause> causes;
     GrowArray<MergedStall> stalls;
+    GrowArray<MergedOpen> open;
+    GrowArray<MergedComm> open_comms;
     GrowArray<MergedMetric> metrics;
     GrowArray<MergedCounts> counts;      // sums over ranks, one entry a node
     GrowArray<MergedCounts> count_rows;  // of one thread of one rank; dropped together with `rows`

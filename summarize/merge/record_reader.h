@@ -73,6 +73,10 @@ class RecordReader {
     uint64_t listed_ticks(CellIndex first, bool of_call, uint32_t* left) const;
     uint64_t inside_ticks(CellIndex open) const;
     bool add_open_probes(const ThreadRecord& thread);
+    bool read_comms();
+    bool add_place(const ThreadRecord& thread);
+    uint32_t innermost_probe(const ThreadRecord& thread) const;
+    int64_t unix_ns(uint64_t ticks) const;
     bool read_intervals();
     uint64_t time_of_rows(bool of_intervals) const;
     bool add_rest_of_life(const ThreadSpan& thread);
