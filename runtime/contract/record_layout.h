@@ -327,10 +327,10 @@ struct GridRecord {
 // A communicator, window or file that the process has open. Members on one host are found by their
 // common id.
 struct CommRecord {
-    uint64_t handle;  // MPI's, stored last; 0: free
-    uint64_t id;      // the same in all members (comm_definitions.h)
-    CellIndex next;   // all of the file
-    int32_t rank;     // the caller's
+    uint64_t handle;   // MPI's, stored last; 0: free
+    uint64_t id;       // the same in all members (comm_definitions.h)
+    CellIndex next;    // all of the file
+    int32_t rank;      // the caller's
     uint32_t members;  // of both groups
     int32_t size;      // ranks that may be addressed
     uint8_t inter;

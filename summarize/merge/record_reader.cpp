@@ -32,9 +32,9 @@ bool only_waits(const MergedNode& node) {
 }  // namespace
 
 bool RecordReader::read() {
-    return read_header() && text_.load() && read_modules() && read_comms() && read_off_sites() && read_threads() &&
-           read_intervals() && settle_peers() && read_stalls() && read_grids() && read_metrics() &&
-           add_rank();
+    return read_header() && text_.load() && read_modules() && read_comms() && read_off_sites() &&
+           read_threads() && read_intervals() && settle_peers() && read_stalls() && read_grids() &&
+           read_metrics() && add_rank();
 }
 
 bool RecordReader::read_header() {
@@ -365,8 +365,9 @@ bool RecordReader::read_comms() {
     CommRecord record;
     for (CellIndex cell = header_.first_comm; take(cell, &record); cell = record.next) {
         if (record.handle == 0) continue;
-        const MergedComm comm{record.handle, record.id,         rank_,      record.rank,
-                              record.members, record.size, record.inter != 0, record.side};
+        const MergedComm comm{record.handle,     record.id,      rank_,
+                              record.rank,       record.members, record.size,
+                              record.inter != 0, record.side};
         if (!out_->open_comms.push(comm)) return false;
     }
     return true;
@@ -404,8 +405,8 @@ bool RecordReader::add_place(const ThreadRecord& thread) {
     open.tid = thread.tid;
     open.statement = call.node != 0 ? node_at(call.node) : kNoNode;
     // A statement that has not begun, or has ended, since it was looked at.
-    open.is_in_call = thread.open_depth != 0 && call.entry_ticks > thread.last_ticks &&
-                      open.statement != kNoNode;
+    open.is_in_call =
+        thread.open_depth != 0 && call.entry_ticks > thread.last_ticks && open.statement != kNoNode;
     open.node = open.is_in_call ? open.statement : innermost_probe(thread);
     open.since_unix_ns = unix_ns(open.is_in_call ? call.entry_ticks : thread.last_ticks);
     open.comm = kNoNode;
