@@ -238,6 +238,7 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
         });
     app.add_flag("--per-rank", options.per_rank, "Figures of each rank and thread too");
     app.add_flag("--left-out", options.left_out, "Names what was given no probes, and why");
+    app.add_flag("--over-time", options.over_time, "With --format csv: the run over time");
     app.add_option("--width", options.width,
                    "Columns (default: the terminal's, else COLUMNS, else 100)")
         ->type_name("N")
@@ -251,6 +252,10 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     if ((!options.site.empty() || options.left_out) && options.format != "text") {
         return tl::make_unexpected(
             CliEnd{2, "--site and --left-out are for text; json and csv hold all sites"});
+    }
+    if (options.over_time && options.format != "csv") {
+        return tl::make_unexpected(
+            CliEnd{2, "--over-time is for --format csv; text and json show it anyway"});
     }
     return options;
 }

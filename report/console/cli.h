@@ -73,6 +73,7 @@ struct ReportOptions {
     std::string site;  // name or FILE:LINE; empty: the whole report
     bool per_rank = false;
     bool left_out = false;
+    bool over_time = false;
     bool ascii = false;
     bool pager = true;
     int width = 0;  // 0: of the terminal, or 100

@@ -33,6 +33,8 @@ struct Call {
     uint64_t inner_overhead;  // between the time stamps, beside inner_cost_ticks
     uint64_t pre_overhead;    // part of inner_overhead before MPI's own work
     uint64_t lost_ticks;      // without a processor before MPI's own work: no overhead
+    uint64_t waited_ticks;    // of `ticks`: as CommPart::sync_ticks and blocked_ticks
+    uint64_t bytes_sent;
     const void* ahead;        // prefetched for the time after MPI returns, or null
     Poll* poll;               // the untimed poll, else null (polls.h)
     void* next_definition;    // where to pass a call that is not entered, or null
@@ -143,6 +145,16 @@ template <typename Function>
 Function passed_on(const Call* call, Function next) {
     return call->next_definition != nullptr ? reinterpret_cast<Function>(call->next_definition)
                                             : next;
+}
+
+inline void record_blocked(Call* call, uint64_t ticks) {
+    call->part->blocked_ticks += ticks;
+    call->waited_ticks += ticks;
+}
+inline void record_bytes(Call* call, uint64_t sent, uint64_t received) {
+    call->part->bytes_sent += sent;
+    call->bytes_sent += sent;
+    call->part->bytes_received += received;
 }
 
 inline void record_event(Call* call, int slot) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "summarize/merge/merged.h"
+#include "summarize/merge/merged_axis.h"
 #include "summarize/merge/merged_counts.h"
 #include "summarize/merge/merged_tables.h"
 #include "summarize/merge/merged_waits.h"
@@ -101,6 +102,7 @@ class Join {
     CauseTable partners_;
     CauseTable causes_;
     CountTable counts_;
+    AxisJoin axis_;
     bool folds_ = false;
     bool drops_samples_ = false;
     bool drops_places_ = false;
@@ -233,6 +235,8 @@ bool Join::reserve() {
            into_->stalls.reserve(into_->stalls.size() + from_.stalls.size()) &&
            into_->open.reserve(into_->open.size() + from_.open.size()) &&
            into_->open_comms.reserve(into_->open_comms.size() + from_.open_comms.size()) &&
+           axis_.prepare(*into_, from_,
+                         folds_ || ((into_->flags | from_.flags) & kMergedAxisDropped) != 0) &&
            into_->metrics.reserve(kMetricNames) && counts_.load(from_.counts.size()) &&
            (folds_ ||
             into_->count_rows.reserve(into_->count_rows.size() + from_.count_rows.size()));
@@ -252,7 +256,9 @@ void Join::commit() {
     add_waits();
     add_open();
     add_counts();
+    axis_.commit(node_map_, into_, &from_);
     into_->flags |= from_.flags;
+    if (axis_.drops_rows() && !folds_) into_->flags |= kMergedAxisDropped;
     if (folds_) into_->flags |= kMergedRowsDropped;
     if (drops_samples_ && !folds_) into_->flags |= kMergedSamplesDropped;
     if (drops_places_) into_->flags |= kMergedPlacesDropped;

@@ -34,7 +34,7 @@ bool only_waits(const MergedNode& node) {
 bool RecordReader::read() {
     return read_header() && text_.load() && read_modules() && read_comms() && read_off_sites() &&
            read_threads() && read_intervals() && settle_peers() && read_stalls() && read_grids() &&
-           read_metrics() && add_rank();
+           read_metrics() && read_axes() && add_rank();
 }
 
 bool RecordReader::read_header() {
@@ -88,24 +88,13 @@ bool RecordReader::read_module(CellIndex cell, const ModuleRecord& record) {
     return true;
 }
 
-namespace {
-
-// The latest known virtual time of the thread, apart from its open entries.
-uint64_t last_virtual(const ThreadRecord& thread) {
-    const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
-    const uint64_t left = thread.last_ticks > gone ? thread.last_ticks - gone : 0;
-    return thread.end_virtual != kNotReadable ? std::max(left, thread.end_virtual) : left;
-}
-
-}  // namespace
-
 bool RecordReader::read_threads() {
     ThreadRecord thread;
     for (CellIndex cell = header_.first_thread; take(cell, &thread); cell = thread.next) {
         doubt(thread.root == 0 || is_lost(thread.root) || is_lost(thread.next));
         open_node_ = thread.open_depth != 0 ? thread.open.node : 0;
         add_thread_figures(thread);
-        if (!add_thread(thread)) return false;
+        if (!add_thread(thread) || !thread_cells_.push(cell)) return false;
         if (!read_causes(thread)) return false;
         begin_rows();
         steps_.clear();
