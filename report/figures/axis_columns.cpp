@@ -48,7 +48,8 @@ std::string spark_text(const std::vector<double>& values, double highest, bool u
             text += ' ';
             continue;
         }
-        const double level = std::ceil(std::min(value / highest, 1.0) * static_cast<double>(levels.size()));
+        const double level =
+            std::ceil(std::min(value / highest, 1.0) * static_cast<double>(levels.size()));
         text += levels[static_cast<size_t>(std::max(level, 1.0)) - 1];
     }
     return text;

@@ -35,10 +35,10 @@ struct Call {
     uint64_t lost_ticks;      // without a processor before MPI's own work: no overhead
     uint64_t waited_ticks;    // of `ticks`: as CommPart::sync_ticks and blocked_ticks
     uint64_t bytes_sent;
-    const void* ahead;        // prefetched for the time after MPI returns, or null
-    Poll* poll;               // the untimed poll, else null (polls.h)
-    void* next_definition;    // where to pass a call that is not entered, or null
-    const PathEntry* path;    // cached path, or null
+    const void* ahead;      // prefetched for the time after MPI returns, or null
+    Poll* poll;             // the untimed poll, else null (polls.h)
+    void* next_definition;  // where to pass a call that is not entered, or null
+    const PathEntry* path;  // cached path, or null
     PollInterval* poll_interval;
     bool after_untimed;  // untimed polls precede it since the last time stamp
 };

@@ -10,6 +10,7 @@
 #include "runtime/exchange/timeline.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/probes/probes.h"
+#include "runtime/process/time_axis.h"
 #include "runtime/sampling/sampling.h"
 
 namespace dwell {
@@ -100,6 +101,7 @@ DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
                           now,
                           thread->no_probes.node};
     open_below(thread, *innermost(thread));
+    hold_axis(thread);
     // Pending overhead goes into the intrusion, so that the virtual clock continues.
     record->intrusion_ticks += thread->slow_overhead;
     thread->slow_overhead = thread->separate_ticks = thread->user_ticks = 0;
@@ -135,6 +137,7 @@ DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
     thread->untimed_left = 0;
     thread->open = code.call;
     thread->epoch = thread->user_depth == 0 ? seen_epoch() : kNoEpoch;
+    if (thread->user_depth == 0) release_axis(thread);
     record->open = code.open;
     record->open_depth = 1;
     record->state = ThreadState::kInCommunication;
@@ -250,7 +253,9 @@ void drop_left_user_code(Thread* thread, uint64_t frame) {
         cell_at<CommPart>(node->part)->failed += 1;
     }
     thread->user_ticks = 0;
-    if (thread->user_depth == 0) thread->epoch = seen_epoch();
+    if (thread->user_depth != 0) return;
+    thread->epoch = seen_epoch();
+    release_axis(thread);
 }
 
 }  // namespace dwell

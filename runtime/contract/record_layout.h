@@ -31,13 +31,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace dwell {
+#include "runtime/contract/time_axis_layout.h"
 
-using CellIndex = uint32_t;
+namespace dwell {
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
 constexpr uint32_t kRecordLayoutVersion = 15;
-constexpr uint32_t kCellBytes = 64;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
 enum class SiteKind : uint8_t {
@@ -431,52 +430,6 @@ struct OpenCall {
 };
 constexpr uint64_t kNotReadable = UINT64_MAX;  // ThreadRecord::end_virtual
 
-// A part of the run in a thread's time, in virtual ticks.
-struct AxisBin {
-    uint64_t computation_ticks;
-    uint64_t call_ticks;     // in communication statements
-    uint64_t waiting_ticks;  // part of call_ticks: as CommPart::sync_ticks and blocked_ticks
-    uint64_t omp_wait_ticks;
-    uint64_t omp_idle_ticks;
-    uint64_t io_ticks;
-    uint64_t bytes_sent;
-    CellIndex phase;        // the phase that took most of it; 0: none, or unknown
-    uint32_t phase_weight;  // of the majority vote, in kPhaseUnit ticks
-};
-constexpr int kPhaseUnitShift = 10;
-constexpr uint32_t kAxisBins = 256;
-constexpr uint32_t kFirstBinShift = 16;  // 65.536 microseconds
-
-// What a thread has done since its start, without computation, and how much of it lies in its bins.
-struct AxisSums {
-    uint64_t call_ticks;
-    uint64_t waiting_ticks;
-    uint64_t bytes_sent;
-    uint64_t omp_wait_ticks;
-    uint64_t omp_idle_ticks;
-    uint64_t io_ticks;
-};
-
-// The course of the run in one thread (runtime/process/time_axis.h). Bin k covers the 2^bin_shift
-// ns of Unix time from (first_bin + k) * 2^bin_shift on, on a clock that goes without dwell's cost:
-// so bins of all threads and ranks have common borders. Bins double their width when all are used.
-// What `sums` has beyond `stored` belongs to the last bin used, together with the computation from
-// `from` on. `version` is odd while bins are changed.
-struct TimeAxis {
-    uint64_t bin_end;  // of the last bin used, in ticks; 0: the axis has not begun
-    AxisSums sums;
-    uint64_t until;  // end of the last OpenMP or I/O statement
-    uint64_t from;
-    AxisSums stored;
-    uint64_t first_bin;
-    CellIndex bins;  // AxisBin[kAxisBins]; 0: all belongs to bin 0
-    uint32_t bin_shift;
-    uint32_t last_bin;
-    uint32_t version;
-    uint32_t no_room;  // the bins found no room: the axis is missing
-    CellIndex phase;   // open now, since the virtual time phase_since
-    uint64_t phase_since;
-};
 struct ThreadRecord {
     uint32_t number;  // 0, 1, 2 … in order of appearance
     int32_t tid;
@@ -529,7 +482,8 @@ struct ThreadRecord {
     // Waiting for a processor: in long computations, and in the transfer of long calls.
     uint64_t queued_ticks;
     uint64_t queued_call_ticks;
-    OpenCall open;
+    // What each call writes, on two cache lines.
+    alignas(kCellBytes) OpenCall open;
     TimeAxis axis;
 };
 constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;
@@ -689,7 +643,6 @@ static_assert(sizeof(MetricPart) % kCellBytes == 0);
 static_assert(sizeof(GridRecord) == kCellBytes);
 static_assert(sizeof(CommRecord) == kCellBytes);
 static_assert(sizeof(OpenCall) == kCellBytes);
-static_assert(sizeof(AxisBin) == kCellBytes);
 static_assert(sizeof(TextRecord) == kCellBytes);
 static_assert(sizeof(ProbeEntry) == 32);
 static_assert(sizeof(ModuleRecord) == kCellBytes);

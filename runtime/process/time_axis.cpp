@@ -5,16 +5,18 @@
 
 #include <utility>
 
-#include "runtime/contract/axis_borders.h"
 #include "runtime/contract/virtual_clock.h"
 
 namespace dwell {
 
 namespace {
 
-uint64_t begin_of(uint64_t bin, uint32_t shift) {
-    return axis_bin_begin(*g_process.header, bin, shift);
+AxisClock axis_clock() {
+    const FileHeader& header = *g_process.header;
+    return {header.start_ticks, header.start_unix_ns, header.ticks_per_second};
 }
+
+uint64_t begin_of(uint64_t bin, uint32_t shift) { return axis_bin_begin(axis_clock(), bin, shift); }
 
 AxisBin* bin_of(const TimeAxis* axis, uint32_t bin) { return cell_at<AxisBin>(axis->bins) + bin; }
 
@@ -156,7 +158,7 @@ void begin_at(TimeAxis* axis, uint64_t at) {
     axis->from = axis->phase_since = at;
     axis->bin_shift = kFirstBinShift;
     axis->last_bin = 0;
-    axis->first_bin = axis_bin_at(*g_process.header, at, kFirstBinShift);
+    axis->first_bin = axis_bin_at(axis_clock(), at, kFirstBinShift);
     axis->bin_end = begin_of(axis->first_bin + 1, kFirstBinShift);
 }
 
@@ -203,9 +205,11 @@ void begin_axis(Thread* thread, uint64_t at) {
     const bool is_new = axis->bins == 0 && sums.call_ticks == 0 && sums.omp_idle_ticks == 0 &&
                         sums.omp_wait_ticks == 0 && sums.io_ticks == 0;
     if (is_new) return begin_at(axis, at);
+    release_axis(thread);
     AxisWriter writer(thread);
     if (!writer.is_there()) return;
     writer.store_before(kNoStatement);
+    writer.compute_until(axis->until);
     writer.move_to(at);
 }
 

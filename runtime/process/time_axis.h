@@ -56,6 +56,12 @@ inline void compute_until(Thread* thread, uint64_t end) {
         pass_computation(thread, end);
 }
 
+// Between both, time passes that is no computation and not in the sums yet, as in a call or a
+// barrier that is suspended, or in work of dwell: all that ends meanwhile counts in the last bin.
+constexpr uint64_t kAxisHeld = uint64_t{1} << 63;  // in TimeAxis::bin_end, which no time reaches
+inline void hold_axis(Thread* thread) { thread->record->axis.bin_end |= kAxisHeld; }
+inline void release_axis(Thread* thread) { thread->record->axis.bin_end &= ~kAxisHeld; }
+
 // The thread's time goes on at `at`: at its beginning, or after a time that is nobody's.
 DWELL_COLD void begin_axis(Thread* thread, uint64_t at);
 // The thread computed until `end`; the next `ticks` are nobody's.

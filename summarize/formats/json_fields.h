@@ -241,13 +241,11 @@ struct AxisFigureName {
     const char* name;
     uint64_t AxisFigures::*figure;
 };
-constexpr AxisFigureName kAxisFigureNames[] = {{"computation_ns", &AxisFigures::computation_ns},
-                                               {"transfer_ns", &AxisFigures::transfer_ns},
-                                               {"waiting_ns", &AxisFigures::waiting_ns},
-                                               {"omp_wait_ns", &AxisFigures::omp_wait_ns},
-                                               {"omp_idle_ns", &AxisFigures::omp_idle_ns},
-                                               {"io_ns", &AxisFigures::io_ns},
-                                               {"bytes_sent", &AxisFigures::bytes_sent}};
+constexpr AxisFigureName kAxisFigureNames[] = {
+    {"computation_ns", &AxisFigures::computation_ns}, {"transfer_ns", &AxisFigures::transfer_ns},
+    {"waiting_ns", &AxisFigures::waiting_ns},         {"omp_wait_ns", &AxisFigures::omp_wait_ns},
+    {"omp_idle_ns", &AxisFigures::omp_idle_ns},       {"io_ns", &AxisFigures::io_ns},
+    {"bytes_sent", &AxisFigures::bytes_sent}};
 static_assert(std::size(kAxisFigureNames) == std::size(kAxisFigures));
 
 constexpr std::tuple kAxisFields{Field{"start_unix_ns", &ProfileAxis::start_unix_ns, kNeeded},

@@ -14,9 +14,8 @@ std::string seconds(uint64_t ns) {
 
 std::string row_of(const ProfileAxis& axis, uint64_t number, const std::string& rank,
                    const std::string& phase, const AxisFigures& figures) {
-    std::string row =
-        fmt::format("{},{},{},{}", seconds(number * axis.width_ns), seconds(axis.width_ns), rank,
-                    csv_field(phase));
+    std::string row = fmt::format("{},{},{},{}", seconds(number * axis.width_ns),
+                                  seconds(axis.width_ns), rank, csv_field(phase));
     for (uint64_t AxisFigures::*figure : kAxisFigures) {
         const bool bytes = figure == &AxisFigures::bytes_sent;
         row += "," + (bytes ? fmt::format("{}", figures.*figure) : seconds(figures.*figure));

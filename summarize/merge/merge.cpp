@@ -235,7 +235,7 @@ bool Join::reserve() {
            into_->stalls.reserve(into_->stalls.size() + from_.stalls.size()) &&
            into_->open.reserve(into_->open.size() + from_.open.size()) &&
            into_->open_comms.reserve(into_->open_comms.size() + from_.open_comms.size()) &&
-           axis_.prepare(*into_, from_,
+           axis_.prepare(into_, from_,
                          folds_ || ((into_->flags | from_.flags) & kMergedAxisDropped) != 0) &&
            into_->metrics.reserve(kMetricNames) && counts_.load(from_.counts.size()) &&
            (folds_ ||

@@ -7,8 +7,8 @@
 // Layout of files and messages: MergedHeader, then the arrays in the order of its counts, each
 // aligned to 8 bytes: nodes, histograms, modules, rows, sample rows, peers, distances, phases,
 // grids, places, partners, causes, stalls, metrics, counts, count rows, axis, axis rows, text, and
-// the last entry of the ranks. These are the head; the entries of all ranks follow (rank_list.h). All times are
-// nanoseconds.
+// the last entry of the ranks. These are the head; the entries of all ranks follow (rank_list.h).
+// All times are nanoseconds.
 #ifndef DWELL_SUMMARIZE_MERGE_MERGED_H_
 #define DWELL_SUMMARIZE_MERGE_MERGED_H_
 
@@ -467,10 +467,10 @@ struct Merged {
     uint32_t axis_shift = 0;
     uint32_t axis_missing = 0;       // threads whose axis found no room
     uint32_t metrics_unwatched = 0;  // threads whose metrics were not counted
-    uint32_t metrics_lost = 0;           // threads whose counters the program closed,
-    uint64_t metrics_lost_ns = 0;  // time of the first such closing, since the start of its rank;
-                                   // 0: none
-    uint32_t metrics_no_room = 0;  // threads not counted, because few descriptors were left
+    uint32_t metrics_lost = 0;       // threads whose counters the program closed,
+    uint64_t metrics_lost_ns = 0;    // time of the first such closing, since the start of its rank;
+                                     // 0: none
+    uint32_t metrics_no_room = 0;    // threads not counted, because few descriptors were left
     uint32_t threads_unsampled = 0;
     uint32_t spawned_unseen = 0;
     uint64_t metrics_left_out = 0;  // entries not read, because readings had used their share of

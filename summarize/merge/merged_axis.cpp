@@ -77,7 +77,6 @@ void add_bin(const MergedAxisBin& bin, GrowArray<MergedAxisBin>* bins) {
     (*bins)[place] = bin;
 }
 
-// Bins of both at the width of the wider one, at most kAxisBins.
 uint32_t common_shift(const Merged& into, const Merged& from) {
     return into.axis.empty()   ? from.axis_shift
            : from.axis.empty() ? into.axis_shift
@@ -119,8 +118,7 @@ MergedAxisRow* axis_row_at(GrowArray<MergedAxisRow>* rows, uint64_t bin, uint32_
 
 void widen(GrowArray<MergedAxisRow>* rows, uint32_t by) {
     fold(
-        rows, by,
-        [](const auto& a, const auto& b) { return a.rank == b.rank && a.bin == b.bin; },
+        rows, by, [](const auto& a, const auto& b) { return a.rank == b.rank && a.bin == b.bin; },
         add_axis_row);
 }
 
@@ -130,11 +128,11 @@ bool set_axis_of_rank(Merged* merged) {
     return true;
 }
 
-bool AxisJoin::prepare(const Merged& into, const Merged& from, bool drops) {
-    const size_t rows = into.axis_rows.size() + from.axis_rows.size();
-    drops_ = drops || rows > into.row_limit;
-    return bins_.reserve(into.axis.size() + from.axis.size()) &&
-           (drops_ || const_cast<Merged&>(into).axis_rows.reserve(rows));
+bool AxisJoin::prepare(Merged* into, const Merged& from, bool drops) {
+    const size_t rows = into->axis_rows.size() + from.axis_rows.size();
+    drops_ = drops || rows > into->row_limit;
+    return bins_.reserve(into->axis.size() + from.axis.size()) &&
+           (drops_ || into->axis_rows.reserve(rows));
 }
 
 void AxisJoin::commit(const GrowArray<uint32_t>& node_map, Merged* into, Merged* from) {

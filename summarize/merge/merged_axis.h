@@ -12,7 +12,8 @@ void add_figures(const AxisFigures& from, AxisFigures* into);
 
 // Of two rows for one bin of one rank.
 void add_axis_row(const MergedAxisRow& from, MergedAxisRow* into);
-// The row for `bin` among those of one rank, ascending; a new one has no phase. Null without memory.
+// The row for `bin` among those of one rank, ascending; a new one has no phase. Null without
+// memory.
 MergedAxisRow* axis_row_at(GrowArray<MergedAxisRow>* rows, uint64_t bin, uint32_t rank);
 // Widens the bins of one or more ranks to 2^`by` times their width.
 void widen(GrowArray<MergedAxisRow>* rows, uint32_t by);
@@ -24,7 +25,7 @@ bool set_axis_of_rank(Merged* merged);
 class AxisJoin {
   public:
     // `drops`: no rows are kept.
-    bool prepare(const Merged& into, const Merged& from, bool drops);
+    bool prepare(Merged* into, const Merged& from, bool drops);
     // `node_map`: nodes of `from` in `into`.
     void commit(const GrowArray<uint32_t>& node_map, Merged* into, Merged* from);
     bool drops_rows() const { return drops_; }

@@ -240,7 +240,8 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
            write(merged.grids, out) && write(merged.places, out) && write(merged.partners, out) &&
            write(merged.causes, out) && write(merged.stalls, out) && write(merged.metrics, out) &&
            write(merged.counts, out) && write(merged.count_rows, out) && write(merged.axis, out) &&
-           write(merged.axis_rows, out) && write(merged.text, out) && write(merged.ranks.last(), out);
+           write(merged.axis_rows, out) && write(merged.text, out) &&
+           write(merged.ranks.last(), out);
 }
 
 bool serialize(const Merged& merged, GrowArray<char>* out) {

@@ -2,7 +2,6 @@
 // is still open in a process that runs or was killed. Figures stay in ticks until all are added.
 #include <algorithm>
 
-#include "runtime/contract/axis_borders.h"
 #include "summarize/merge/merged_axis.h"
 #include "summarize/merge/record_reader.h"
 
@@ -65,23 +64,25 @@ bool RecordReader::add_to_bin(uint64_t bin, uint32_t shift, const AxisBin& figur
 
 // Time from one point of the axis to another; `waits`: it is waiting as well.
 bool RecordReader::spread(uint64_t from, uint64_t until, uint64_t AxisBin::*figure, bool waits) {
-    while (from < until) {
+    const AxisClock clock{header_.start_ticks, header_.start_unix_ns, header_.ticks_per_second};
+    // Bounded, as the clock of a damaged file may be nonsense.
+    for (uint32_t parts = 0; from < until && parts < 4 * kAxisBins; ++parts) {
         const uint32_t shift = out_->axis_rows.empty() ? kFirstBinShift : out_->axis_shift;
         // Not one bin after the other where so many are needed that they will be widened.
         uint32_t wider = shift;
         while (wider + 1 < kAxisShiftLimit &&
-               axis_bin_at(header_, until, wider) - axis_bin_at(header_, from, wider) > kAxisBins) {
+               axis_bin_at(clock, until, wider) - axis_bin_at(clock, from, wider) > kAxisBins) {
             ++wider;
         }
-        const uint64_t bin = axis_bin_at(header_, from, wider);
-        const uint64_t end = std::min(
-            until, std::max(from + 1, axis_bin_begin(header_, bin + 1, wider)));
+        const uint64_t bin = axis_bin_at(clock, from, wider);
+        const uint64_t end =
+            std::min(until, std::max(from + 1, axis_bin_begin(clock, bin + 1, wider)));
         AxisBin part{};
         part.*figure = end - from;
         if (waits) part.waiting_ticks = end - from;
         part.phase = open_phase_;
-        part.phase_weight = static_cast<uint32_t>(
-            std::min<uint64_t>((end - from) >> kPhaseUnitShift, UINT32_MAX));
+        part.phase_weight =
+            static_cast<uint32_t>(std::min<uint64_t>((end - from) >> kPhaseUnitShift, UINT32_MAX));
         if (!add_to_bin(bin, wider, part)) return false;
         from = end;
     }
@@ -94,7 +95,9 @@ uint64_t RecordReader::end_of_axis(const ThreadRecord& thread) const {
     if (was_in_call(thread)) {
         end = std::max(end, beyond(thread.last_ticks, thread.intrusion_ticks));
     }
-    if (thread.life_start != 0) end = std::max(end, last_virtual(thread) + thread.paused_ticks);
+    // Open regions last as long as the thread's observation, too.
+    if (thread.life_start != 0 || thread.probe_depth != 0)
+        end = std::max(end, last_virtual(thread) + thread.paused_ticks);
     if (thread.number == header_.process_thread && process_ns() != 0) {
         const uint64_t gone = thread.intrusion_ticks + thread.late_ticks;
         end = std::max(end, beyond(header_.end_ticks, gone));

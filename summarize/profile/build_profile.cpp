@@ -296,8 +296,7 @@ void ProfileBuilder::add_axis() {
     axis.start_unix_ns = static_cast<int64_t>(first << merged_.axis_shift);
     for (const MergedAxisBin& from : merged_.axis) {
         const uint32_t phase = from.phase != kNoNode ? tree_.leaf_of(from.phase) : kNoNode;
-        axis.bins.push_back(
-            {from.bin - first, from.ranks, phase, from.sum, from.least, from.most});
+        axis.bins.push_back({from.bin - first, from.ranks, phase, from.sum, from.least, from.most});
     }
     for (const MergedAxisRow& from : merged_.axis_rows) {
         axis.rows.push_back({from.bin - first, from.rank, from.figures});

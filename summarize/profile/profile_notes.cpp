@@ -47,9 +47,9 @@ class Notes : public NoteWriter {
         }
         const uint64_t all_ns = profile().total_ns - profile().paused_ns;
         const uint64_t lacking_ns = all_ns > shown_ns ? all_ns - shown_ns : 0;
-        const bool notable = static_cast<double>(lacking_ns) >
-                             std::max(kTimeTolerance * static_cast<double>(all_ns),
-                                      kLeastTimeGap_ns);
+        const bool notable =
+            static_cast<double>(lacking_ns) >
+            std::max(kTimeTolerance * static_cast<double>(all_ns), kLeastTimeGap_ns);
         if (axis.missing_threads != 0 || (notable && !axis.bins.empty())) {
             add(fmt::format("the run over time lacks {:.3g} s: {}",
                             static_cast<double>(lacking_ns) / 1e9,
