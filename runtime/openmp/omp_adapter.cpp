@@ -155,7 +155,6 @@ void close_region(Thread* thread, OmpLevel* level, uint64_t virt) {
     const uint64_t ticks = close_omp(thread, virt);
     if (recorded) add_to_copies(thread, region, ticks);
     thread->record->axis.from += g_process.omp.inner;  // no part of the region
-    compute_until(thread, axis_ticks_of(thread, virt));
     level->entry = 0;
     begin_idle(thread, virt);
 }
@@ -230,6 +229,7 @@ void end_as_other(OmpStep* step, OmpLevel* level) {
         const uint64_t end = now_virtual(*step);
         while (thread->on.top > thread->on.base + level->entry) close_omp(thread, end);
         close_region(thread, level, end);
+        compute_until(thread, axis_ticks_of(thread, end));
     }
     if (level->team != nullptr) level->team->leave();
 }
