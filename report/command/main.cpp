@@ -14,6 +14,7 @@
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
 #include "report/launch/run.h"
+#include "report/live/where.h"
 #include "report/results/finish.h"
 #include "report/results/show.h"
 #include "report/results/unfinished.h"
@@ -34,6 +35,7 @@ constexpr const char* kUsage =
     "  run       Runs a program and profiles it\n"
     "  report    Shows a profile as text, JSON or CSV\n"
     "  recover   Makes a profile from the records of a job that did not end well\n"
+    "  where     Shows where every rank of a running job is\n"
     "  sites     Shows what dwell's compilers put probes into\n"
     "  info      Says what works on this machine, and what does not\n"
     "\n"
@@ -59,7 +61,7 @@ int run_parsed(const tl::expected<Options, CliEnd>& options, int (*command)(cons
 // The command that a misspelt word was probably meant to be.
 std::string command_hint(const std::string& name) {
     if (is_launcher(name)) return ": to profile a job type: dwell run " + name + " ...";
-    for (const char* command : {"run", "report", "recover", "sites", "info"}) {
+    for (const char* command : {"run", "report", "recover", "where", "sites", "info"}) {
         if (is_nearly(name.data(), name.size(), command)) {
             return ": dwell " + std::string(command) + " is one";
         }
@@ -84,6 +86,7 @@ int dispatch(const std::vector<std::string>& words) {
     if (name == "report") return run_parsed(parse_report(rest), report_command);
     if (name == "recover") return run_parsed(parse_recover(rest), recover_command);
     if (name == "finish") return run_parsed(parse_finish(rest), finish_command);
+    if (name == "where") return run_parsed(parse_where(rest), where_command);
     if (name == "sites") return run_parsed(parse_sites(rest), sites_command);
     if (name == "info") {
         const auto parsed = parse_info(rest);

@@ -238,6 +238,7 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
         });
     app.add_flag("--per-rank", options.per_rank, "Figures of each rank and thread too");
     app.add_flag("--left-out", options.left_out, "Names what was given no probes, and why");
+    app.add_flag("--over-time", options.over_time, "With --format csv: the run over time");
     app.add_option("--width", options.width,
                    "Columns (default: the terminal's, else COLUMNS, else 100)")
         ->type_name("N")
@@ -251,6 +252,10 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     if ((!options.site.empty() || options.left_out) && options.format != "text") {
         return tl::make_unexpected(
             CliEnd{2, "--site and --left-out are for text; json and csv hold all sites"});
+    }
+    if (options.over_time && options.format != "csv") {
+        return tl::make_unexpected(
+            CliEnd{2, "--over-time is for --format csv; text and json show it anyway"});
     }
     return options;
 }
@@ -275,6 +280,19 @@ tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& w
     if (options.left_out && (options.relations || options.format != "text")) {
         return tl::make_unexpected(CliEnd{2, "--left-out is for the text of the whole table"});
     }
+    return options;
+}
+
+tl::expected<WhereOptions, CliEnd> parse_where(const std::vector<std::string>& words) {
+    WhereOptions options;
+    CLI::App app("Shows where every rank of a job is.", "dwell where");
+    app.add_option("JOB", options.job, "Id or directory of a job (default: the only one)");
+    app.add_flag("--json", options.json, "One JSON object instead of text");
+    app.add_option("--width", options.width, "Columns (default: the terminal's, else 80)")
+        ->type_name("N")
+        ->check(CLI::Range(kLeastWidth, kMostWidth));
+    app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
     return options;
 }
 

@@ -73,6 +73,7 @@ struct ReportOptions {
     std::string site;  // name or FILE:LINE; empty: the whole report
     bool per_rank = false;
     bool left_out = false;
+    bool over_time = false;
     bool ascii = false;
     bool pager = true;
     int width = 0;  // 0: of the terminal, or 100
@@ -85,6 +86,14 @@ struct SitesOptions {
     bool relations = false;
     bool left_out = false;
     bool ascii = false;
+};
+
+// `dwell where`.
+struct WhereOptions {
+    std::string job;  // a directory or the id of a job; empty: the only one
+    int width = 0;    // 0: of the terminal, or 80
+    bool ascii = false;
+    bool json = false;
 };
 
 // Why parsing ended early: help and --version (code 0, text for stdout) or an error (code 2, one
@@ -100,6 +109,7 @@ tl::expected<FinishOptions, CliEnd> parse_finish(const std::vector<std::string>&
 tl::expected<FinishOptions, CliEnd> parse_recover(const std::vector<std::string>& words);
 tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>& words);
 tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& words);
+tl::expected<WhereOptions, CliEnd> parse_where(const std::vector<std::string>& words);
 tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words);
 
 // Empty when `value` is valid for the setting `variable` (a DWELL_… name of RunOptions), else a

@@ -133,6 +133,7 @@ tl::expected<std::string, std::string> render(const Profile& profile,
                                               const ReportOptions& options) {
     if (options.format == "json") return write_profile_json(profile);
     if (options.format == "csv") {
+        if (options.over_time) return write_axis_csv(profile, options.per_rank);
         if (options.per_rank) return write_csv_per_rank(profile);
         return write_csv(profile);
     }

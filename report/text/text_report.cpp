@@ -37,6 +37,7 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
         draw_threads(profile, &canvas);
     }
     draw_phases(profile, options, &canvas);
+    draw_time_axis(profile, &canvas);
     if (!is_serial(profile) || profile.nodes.size() > 1) draw_tree(profile, options, &canvas);
     draw_omp(profile, options, &canvas);
     draw_sites(profile, options, &canvas);

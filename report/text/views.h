@@ -25,6 +25,9 @@ void draw_grid_trend(const Profile& profile, const std::vector<RankFigures>& ran
 // phase_view.cpp: the phases that the program named
 void draw_phases(const Profile& profile, const TextOptions& options, TextCanvas* canvas);
 
+// time_view.cpp: the run over time
+void draw_time_axis(const Profile& profile, TextCanvas* canvas);
+
 // tree_view.cpp
 void draw_tree(const Profile& profile, const TextOptions& options, TextCanvas* canvas);
 

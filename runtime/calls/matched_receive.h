@@ -24,7 +24,7 @@ inline bool is_unblocked_receive(const Call* call, uint64_t bytes) {
 
 inline void add_blocked(Call* call, uint64_t bytes) {
     const uint64_t found = matched_receive_ticks(bytes);
-    call->part->blocked_ticks += call->ticks > found ? call->ticks - found : 0;
+    record_blocked(call, call->ticks > found ? call->ticks - found : 0);
 }
 
 }  // namespace dwell

@@ -166,10 +166,12 @@ void record_untimed(Thread* thread, uint64_t until) {
             share(interval.untimed * interval.computation.value(), computation, usual.computation);
         auto* histogram = cell_at<SizeHistogram>(poll.index + kHistogramOffsetCells);
         poll.node->ticks += ticks;
+        record->axis.sums.call_ticks += ticks;
         histogram->event_ticks[poll.slot] += ticks;
         histogram->untimed += interval.untimed;
         if (!poll.blocks) return;
         cell_at<CommPart>(poll.index + kPartCells)->blocked_ticks += ticks;
+        record->axis.sums.waiting_ticks += ticks;
         thread->delay.note_polled(began, ticks);
     });
     record->last_ticks = thread->last_ticks;
@@ -197,6 +199,7 @@ void stop_poll(Call* call) {
     call->histogram = cell_at<SizeHistogram>(call->index + kHistogramOffsetCells);
     call->histogram->untimed += 1;
     call->after_untimed = false;
+    call->waited_ticks = call->bytes_sent = 0;
     call->inner_overhead = 0 - g_process.inner_cost_ticks;  // no stamp was taken at its start
     call->thread->calls += 1;
 }

@@ -13,6 +13,7 @@
 #include "runtime/measure/processor_time.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/injection.h"
+#include "runtime/process/time_axis.h"
 #include "runtime/sampling/sampling.h"
 
 namespace dwell {
@@ -176,6 +177,8 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->inner_overhead = 0;
     call->pre_overhead = 0;
     call->lost_ticks = 0;
+    call->waited_ticks = 0;
+    call->bytes_sent = 0;
     call->ahead = nullptr;
     call->node = node;
     call->part = cell_at<CommPart>(index + kPartCells);
@@ -222,6 +225,8 @@ void leave(Call* call) {
     const uint64_t elapsed = call->end_ticks - call->start_ticks;
     record->intrusion_ticks += before + elapsed - call->ticks;
     record->own_ticks += before + g_process.inner_cost_ticks + call->inner_overhead;
+    add_call_to_axis(thread, call->end_ticks - record->intrusion_ticks, call->ticks,
+                     call->waited_ticks, call->bytes_sent);
     thread->slow_overhead -= call->slow_overhead;
     thread->last = call->index;
     thread->last_ticks = call->end_ticks;
@@ -295,8 +300,7 @@ void record_peer(Call* call, uint32_t peer, uint64_t sent, uint64_t received, ui
 }
 
 void record_message(Call* call, uint32_t peer, uint64_t sent, uint64_t received, uint64_t ticks) {
-    call->part->bytes_sent += sent;
-    call->part->bytes_received += received;
+    record_bytes(call, sent, received);
     call->histogram->messages[size_bucket(sent + received)] += 1;
     if (peer != kNoPeer) record_peer(call, peer, sent, received, ticks);
 }

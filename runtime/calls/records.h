@@ -33,10 +33,12 @@ struct Call {
     uint64_t inner_overhead;  // between the time stamps, beside inner_cost_ticks
     uint64_t pre_overhead;    // part of inner_overhead before MPI's own work
     uint64_t lost_ticks;      // without a processor before MPI's own work: no overhead
-    const void* ahead;        // prefetched for the time after MPI returns, or null
-    Poll* poll;               // the untimed poll, else null (polls.h)
-    void* next_definition;    // where to pass a call that is not entered, or null
-    const PathEntry* path;    // cached path, or null
+    uint64_t waited_ticks;    // of `ticks`: as CommPart::sync_ticks and blocked_ticks
+    uint64_t bytes_sent;
+    const void* ahead;      // prefetched for the time after MPI returns, or null
+    Poll* poll;             // the untimed poll, else null (polls.h)
+    void* next_definition;  // where to pass a call that is not entered, or null
+    const PathEntry* path;  // cached path, or null
     PollInterval* poll_interval;
     bool after_untimed;  // untimed polls precede it since the last time stamp
 };
@@ -48,7 +50,7 @@ inline uintptr_t proof_of(const Call* call) { return reinterpret_cast<uintptr_t>
 inline void open_call(Call* call) {
     call->proof = proof_of(call);
     call->thread->open = call;
-    call->thread->record->open[0].node = call->index;
+    call->thread->record->open.node = call->index;
 }
 inline void close_call(Call* call) {
     call->proof = 0;
@@ -58,11 +60,26 @@ inline void close_call(Call* call) {
 // True when the call is to be recorded: start() follows. False: pass the call on.
 bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form);
 
+// Whom the call may wait for, for `dwell where`. Before start().
+inline void expect_rank(Call* call, uintptr_t handle, int peer, int tag = 0) {
+    OpenCall* open = &call->thread->record->open;
+    open->handle = handle;
+    open->peer = peer;
+    open->tag = tag;
+}
+inline void expect_ranks(Call* call, uintptr_t handle, int source, int tag, int destination) {
+    expect_rank(call, handle, source, tag);
+    call->thread->record->open.destination = destination;
+}
+inline void expect_requests(Call* call, int count) {
+    call->thread->record->open.requests = static_cast<uint32_t>(count);
+}
+
 // Stamps the beginning of the call. The cells needed afterwards are prefetched while MPI works: 12
 // ns less for a call after a walk through 8 MiB.
 inline void start(Call* call) {
     call->start_ticks = now_ticks();
-    call->thread->record->open[0].entry_ticks = call->start_ticks;
+    __atomic_store_n(&call->thread->record->open.entry_ticks, call->start_ticks, __ATOMIC_RELEASE);
     __builtin_prefetch(cell_at<void>(call->node->first_child), 1);
     __builtin_prefetch(cell_at<void>(call->part->last_peer), 1);
 }
@@ -128,6 +145,16 @@ template <typename Function>
 Function passed_on(const Call* call, Function next) {
     return call->next_definition != nullptr ? reinterpret_cast<Function>(call->next_definition)
                                             : next;
+}
+
+inline void record_blocked(Call* call, uint64_t ticks) {
+    call->part->blocked_ticks += ticks;
+    call->waited_ticks += ticks;
+}
+inline void record_bytes(Call* call, uint64_t sent, uint64_t received) {
+    call->part->bytes_sent += sent;
+    call->bytes_sent += sent;
+    call->part->bytes_received += received;
 }
 
 inline void record_event(Call* call, int slot) {

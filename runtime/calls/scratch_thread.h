@@ -32,6 +32,7 @@ class ScratchThread {
         thread->record = cell_at<ThreadRecord>(cells);
         const CellIndex root = cells + kThreadCells;
         thread->record->root = root;
+        thread->record->axis.bin_end = UINT64_MAX;
         start_probes(thread);
         const CellIndex comm = root + 1;
         thread->chunk_next = comm + 2 + kHistogramCells;

@@ -10,6 +10,7 @@
 #include "runtime/exchange/timeline.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/probes/probes.h"
+#include "runtime/process/time_axis.h"
 #include "runtime/sampling/sampling.h"
 
 namespace dwell {
@@ -31,7 +32,7 @@ UserCode* innermost(Thread* thread) { return &thread->user_code[thread->user_dep
 // Calls and probes in user code belong below the call's parent node, not below MPI's own
 // procedures: an entry for the user code makes that node the open one.
 void open_below(Thread* thread, const UserCode& code) {
-    const CellIndex around = cell_at<Node>(code.node)->parent;
+    const CellIndex around = cell_at<Node>(code.open.node)->parent;
     if (thread->on.top == &thread->no_probes) {
         thread->no_probes.node = around;
     } else if (lies_on(thread->on, code.frame) && thread->on.top != thread->on.limit) {
@@ -91,16 +92,16 @@ DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
     thread->user_depth += 1;
     *innermost(thread) = {frame,
                           call,
-                          record->open[0].node,
+                          record->open,
                           thread->last,
                           thread->last_ticks,
                           thread->slow_overhead,
                           thread->separate_ticks,
                           thread->user_ticks,
                           now,
-                          record->open[0].entry_ticks,
                           thread->no_probes.node};
     open_below(thread, *innermost(thread));
+    hold_axis(thread);
     // Pending overhead goes into the intrusion, so that the virtual clock continues.
     record->intrusion_ticks += thread->slow_overhead;
     thread->slow_overhead = thread->separate_ticks = thread->user_ticks = 0;
@@ -124,7 +125,7 @@ DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
     if (thread->untimed_polls != 0) record_untimed(thread, now_ticks());
     const uint64_t now = now_ticks();
     const bool goes_on = g_live->on != 0 && g_live->paused == 0;
-    if (goes_on) record_computation(thread, code.node, code.call, now);
+    if (goes_on) record_computation(thread, code.open.node, code.call, now);
     close_below(thread, code, now);
     thread->user_depth -= 1;
     record->intrusion_ticks -= code.slow_overhead;
@@ -136,8 +137,8 @@ DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
     thread->untimed_left = 0;
     thread->open = code.call;
     thread->epoch = thread->user_depth == 0 ? seen_epoch() : kNoEpoch;
-    record->open[0].node = code.node;
-    record->open[0].entry_ticks = code.entry_ticks;
+    if (thread->user_depth == 0) release_axis(thread);
+    record->open = code.open;
     record->open_depth = 1;
     record->state = ThreadState::kInCommunication;
     const uint64_t elapsed = now - code.began;
@@ -241,18 +242,20 @@ void drop_left_user_code(Thread* thread, uint64_t frame) {
         thread->last_ticks = code.last_ticks;
         thread->slow_overhead = code.slow_overhead;
         thread->separate_ticks = code.separate_ticks;
-        record_computation(thread, code.node, nullptr, code.entry_ticks);
+        record_computation(thread, code.open.node, nullptr, code.open.entry_ticks);
         thread->last = last;
         thread->last_ticks = last_ticks;
         thread->slow_overhead = slow_overhead;
         thread->separate_ticks = separate_ticks;
         // The call counts as failed, without time.
-        Node* const node = cell_at<Node>(code.node);
+        Node* const node = cell_at<Node>(code.open.node);
         node->count += 1;
         cell_at<CommPart>(node->part)->failed += 1;
     }
     thread->user_ticks = 0;
-    if (thread->user_depth == 0) thread->epoch = seen_epoch();
+    if (thread->user_depth != 0) return;
+    thread->epoch = seen_epoch();
+    release_axis(thread);
 }
 
 }  // namespace dwell

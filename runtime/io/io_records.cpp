@@ -20,6 +20,7 @@
 #include "runtime/measure/processor_time.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probes.h"
+#include "runtime/process/time_axis.h"
 
 namespace dwell {
 
@@ -254,7 +255,9 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     }
     thread->separate_ticks += ticks;
     note_io(thread, index_of(node), ticks);
-    thread->slow_overhead += costs.outer + (elapsed - ticks);
+    thread->slow_overhead += elapsed - ticks;
+    add_to_axis(thread, axis_ticks(thread, end), ticks, &AxisSums::io_ticks);
+    thread->slow_overhead += costs.outer;
     close_statement(statement);
 }
 

@@ -26,6 +26,7 @@
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/process/injection.h"
+#include "runtime/process/time_axis.h"
 #include "runtime/sampling/sampling.h"
 #include "runtime/wrappers/mpi_semantics.h"
 
@@ -320,6 +321,7 @@ bool attach_process(bool with_mpi) {
     thread->last_ticks = g_process.start_ticks;
     thread->attached_ticks = start;
     if (with_mpi) thread->span_begin = 0;  // its time is that of its calls and intervals
+    hold_axis(thread);
     write_start_directory(thread);
     open_metrics(thread);
     // From here on other threads record, too.
@@ -330,6 +332,7 @@ bool attach_process(bool with_mpi) {
         const OwnCounts counts(thread);
         calibrate();
     }
+    release_axis(thread);
     g_attached = true;
     if (with_mpi) announce_observed();
     return true;
@@ -427,6 +430,7 @@ Thread* attach_for_probe() {
         const uint64_t waited = beyond(thread->last_ticks, before);
         thread->span_begin =
             earlier(thread->span_begin + waited, virtual_ticks(thread, now_ticks()));
+        begin_axis(thread, axis_ticks_of(thread, thread->span_begin));
         return thread;
     }
     t_thread->slow_overhead += now_ticks() - before;

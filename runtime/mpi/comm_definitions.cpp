@@ -52,17 +52,42 @@ uint32_t short_id_of(uint64_t id) {
     return folded != 0 && folded != UINT32_MAX ? folded : 1;
 }
 
+// Shows the definition to readers of the record file. A record is used again with its definition.
+void publish(CommDefinition* definition) {
+    if (definition->record == nullptr) {
+        const CellIndex cell = t_thread != nullptr ? take_cells(t_thread, 1) : 0;
+        if (cell == 0) return;
+        definition->record = cell_at<CommRecord>(cell);
+        definition->record->next = g_process.header->first_comm;
+        __atomic_store_n(&g_process.header->first_comm, cell, __ATOMIC_RELEASE);
+    }
+    CommRecord* record = definition->record;
+    record->id = definition->id;
+    record->rank = definition->rank;
+    record->members = definition->members;
+    record->size = definition->size;
+    record->inter = definition->inter;
+    record->side = definition->side;
+    __atomic_store_n(&record->handle, definition->handle, __ATOMIC_RELEASE);
+}
+
 // The newest definition of a handle comes first: MPI may reuse a handle before the thread that
 // freed it has called take_definition(), which takes the oldest.
 void add_definition(const CommDefinition& content) {
-    const StateLock lock;
-    CommDefinition* definition = take_from(&g_free_definitions);
-    if (definition == nullptr) return;
-    CommDefinition** bucket = bucket_of(content.handle);
-    *definition = content;
-    definition->short_id = short_id_of(content.id);
-    definition->next = *bucket;
-    __atomic_store_n(bucket, definition, __ATOMIC_RELEASE);
+    CommDefinition* definition;
+    {
+        const StateLock lock;
+        definition = take_from(&g_free_definitions);
+        if (definition == nullptr) return;
+        CommDefinition** bucket = bucket_of(content.handle);
+        CommRecord* const record = definition->record;
+        *definition = content;
+        definition->record = record;
+        definition->short_id = short_id_of(content.id);
+        definition->next = *bucket;
+        __atomic_store_n(bucket, definition, __ATOMIC_RELEASE);
+    }
+    publish(definition);
 }
 
 MPI_Group g_world_group = nullptr;  // made at first use, with StateLock held
@@ -329,6 +354,9 @@ bool take_definition(uintptr_t handle, CommDefinition* gone) {
     __atomic_fetch_add(&g_removed, 1, __ATOMIC_ACQ_REL);
     *gone = *definition;
     definition->handle = 0;
+    if (definition->record != nullptr) {
+        __atomic_store_n(&definition->record->handle, 0, __ATOMIC_RELEASE);
+    }
     give_back_to(&g_free_definitions, definition);
     return true;
 }

@@ -41,6 +41,7 @@ struct alignas(64) CommDefinition {
     CollectiveTable* table;  // null: not looked up yet (collective_table.h)
     CommDefinition* next;    // in the bucket or the free list
     RemoteMembers* remote;   // members on other hosts, or null
+    CommRecord* record;      // what readers of the record file see of it, or null
 };
 
 // In MPI_Init: for MPI_COMM_WORLD and MPI_COMM_SELF.

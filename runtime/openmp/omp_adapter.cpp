@@ -143,6 +143,7 @@ uint64_t end_idle(Thread* thread, uint64_t virt) {
     node->count += 1;
     add_time(node, ticks);
     omp_part(omp.idle)->wait_ticks += ticks;
+    add_to_axis(thread, axis_ticks_of(thread, virt), ticks, &AxisSums::omp_idle_ticks);
     thread->separate_ticks += ticks;
     return ticks;
 }
@@ -153,6 +154,7 @@ void close_region(Thread* thread, OmpLevel* level, uint64_t virt) {
     const bool recorded = has_node(thread->on.top);
     const uint64_t ticks = close_omp(thread, virt);
     if (recorded) add_to_copies(thread, region, ticks);
+    thread->record->axis.from += g_process.omp.inner;  // no part of the region
     level->entry = 0;
     begin_idle(thread, virt);
 }
@@ -173,7 +175,7 @@ void finish_region(Thread* thread, OmpLevel* level) {
         const ProbeEntry entry = *thread->on.top;
         const uint64_t ticks = close_omp(thread, virt);
         if (is_row_of(entry.row, OmpConstruct::kImplicitBarrier) && has_node(&entry))
-            omp_part(entry.node)->wait_ticks += ticks;
+            add_wait_ticks(thread, entry.node, ticks, virt);
     }
     close_region(thread, level, virt);
 }
@@ -206,6 +208,7 @@ void begin_as_other(OmpStep* step, OmpLevel* level, const OmpTeam* team) {
     if (step->slow) put_back_metrics(thread, now_virtual(*step));
     const uint64_t virt = now_virtual(*step);
     const uint64_t idle = end_idle(thread, virt);
+    if (thread->span_begin != 0) begin_axis(thread, axis_ticks_of(thread, virt));
     thread->span_begin = 0;  // the thread belongs to the runtime, not to the program
     // The runtime decides whether an idle thread sleeps or polls.
     if (idle >= g_long_part_ticks) [[unlikely]]
@@ -226,6 +229,7 @@ void end_as_other(OmpStep* step, OmpLevel* level) {
         const uint64_t end = now_virtual(*step);
         while (thread->on.top > thread->on.base + level->entry) close_omp(thread, end);
         close_region(thread, level, end);
+        compute_until(thread, axis_ticks_of(thread, end));
     }
     if (level->team != nullptr) level->team->leave();
 }
@@ -519,7 +523,7 @@ void omp_barrier_end() {
         const uint64_t ticks = close_omp(thread, ending.virt);
         // With tasks, all threads wait until these are done.
         const bool for_tasks = level->team->has_tasks.load(std::memory_order_relaxed);
-        add_omp_wait(thread, node, for_tasks ? ticks : earlier(ticks, ending.sync));
+        add_omp_wait(thread, node, for_tasks ? ticks : earlier(ticks, ending.sync), ending.virt);
         level->at_last = false;
     }
     end_step(&step);
@@ -547,7 +551,8 @@ void omp_wait_end(OmpConstruct construct) {
     const ProbeEntry* const top = thread->on.top;
     if (!has_unopened(thread) && top_is(thread, construct) && has_node(top)) {
         const CellIndex node = top->node;
-        add_omp_wait(thread, node, close_omp(thread, now_virtual(step)));
+        const uint64_t end = now_virtual(step);
+        add_omp_wait(thread, node, close_omp(thread, end), end);
     } else {
         close_construct(&step, construct);
     }
@@ -565,7 +570,8 @@ void omp_acquired(OmpConstruct construct, bool held) {
     const bool is_open = !has_unopened(step.thread) && top_is(step.thread, construct);
     if (is_open && has_node(top) && (top->flags & kEntryUntimed) == 0) {
         const uint64_t since = top->entry_virtual + g_process.omp.inner;
-        add_omp_wait(step.thread, top->node, beyond(now_virtual(step), since));
+        const uint64_t now = now_virtual(step);
+        add_omp_wait(step.thread, top->node, beyond(now, since), now);
     }
     lose(step, g_process.omp.acquired);
     end_step(&step);

@@ -103,6 +103,7 @@ DWELL_COLD uint64_t record_otherwise(Thread* thread, const ProbeEntry* entry, ui
         cell_at<OmpPart>(node->part)->untimed += 1;
         return 0;
     }
+    if (stopped) release_axis(thread);  // a cancelled region drops the task that stopped it
     const uint64_t took = stopped ? entry->entry_virtual : beyond(end, entry->entry_virtual);
     const uint64_t ticks = beyond(took, g_process.omp.inner);
     add_time(node, ticks);

@@ -7,13 +7,19 @@
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/openmp/omp_team.h"
 #include "runtime/probes/blocks.h"
+#include "runtime/process/time_axis.h"
 
 namespace dwell {
 
 inline OmpPart* omp_part(CellIndex node) { return cell_at<OmpPart>(cell_at<Node>(node)->part); }
-// Adds waiting of the thread in a region.
-inline void add_omp_wait(Thread* thread, CellIndex node, uint64_t ticks) {
+// Adds waiting of the thread up to the virtual time `end`.
+inline void add_wait_ticks(Thread* thread, CellIndex node, uint64_t ticks, uint64_t end) {
     omp_part(node)->wait_ticks += ticks;
+    add_to_axis(thread, axis_ticks_of(thread, end), ticks, &AxisSums::omp_wait_ticks);
+}
+// The same in a region.
+inline void add_omp_wait(Thread* thread, CellIndex node, uint64_t ticks, uint64_t end) {
+    add_wait_ticks(thread, node, ticks, end);
     thread->omp.waited_ticks += ticks;
 }
 

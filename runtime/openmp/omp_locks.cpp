@@ -33,7 +33,7 @@ void omp_lock_acquired(OmpConstruct construct) {
         const uint64_t ticks = beyond(end, omp.requested_since + g_process.omp.lock_inner);
         node->count += 1;
         add_time(node, ticks);
-        add_omp_wait(thread, index, ticks);
+        add_omp_wait(thread, index, ticks, end);
         thread->record->probes += 1;
         lose(step, g_process.omp.lock);
     }

@@ -51,16 +51,18 @@ ProbeEntry* region_entry(Thread* thread) {
     return entry <= thread->on.top ? entry : thread->on.base;
 }
 
-void stop_above(ProbeEntry* region, ProbeEntry* task) {
+void stop_above(Thread* thread, ProbeEntry* region, ProbeEntry* task) {
     for (ProbeEntry* entry = task - 1; entry > region; --entry) {
         if ((entry->flags & ~(kEntryHolds | kEntryRead)) != 0) continue;
         entry->entry_virtual = task->entry_virtual - entry->entry_virtual;
         entry->flags |= kEntryUntimed | kEntryStopped;
+        hold_axis(thread);  // its waiting so far is recorded at its end
     }
 }
 
 // Continues the time of entries stopped by this task: those out to the next task, and that one.
 void run_on(Thread* thread, uint64_t now_virtual) {
+    release_axis(thread);
     const ProbeEntry* const region = region_entry(thread);
     for (ProbeEntry* entry = thread->on.top; entry > region; --entry) {
         if ((entry->flags & kEntryStopped) == 0 || entry->flags >> kEntryHolderShift != 0) continue;
@@ -79,7 +81,7 @@ void begin_task(OmpStep* step, uint64_t* mark) {
     if (entry == nullptr) return;
     if (has_node(entry)) {
         omp_part(node)->start_ticks += (step->now - *mark) & kLowBits;
-        stop_above(region, entry);
+        stop_above(thread, region, entry);
     }
     *mark = kBegun | (*mark & ~kLowBits) | static_cast<uint64_t>(entry - thread->on.base);
 }

@@ -7,6 +7,7 @@
 #include "runtime/process/calibration.h"
 #include "runtime/process/injection.h"
 #include "runtime/process/reset.h"
+#include "runtime/process/time_axis.h"
 
 namespace dwell {
 
@@ -216,6 +217,29 @@ void begin_block(const BlockName* name) { begin_as(name, kRowBlock, own_frame())
 
 void begin_paired(const BlockName* name) { begin_as(name, kRowBlock | kRowPaired, own_frame()); }
 
+namespace {
+
+// After a phase began or ended: the time axis marks the innermost one.
+DWELL_COLD void mark_phase() {
+    Thread* const thread = t_thread;
+    if (thread == nullptr || thread->in_tool) return;
+    const ProbeEntry* entry = thread->on.top;
+    const auto is_phase = [](const ProbeEntry* open) {
+        const BlockName* block = block_of(open);
+        return block != nullptr && (block->node_flags & kNodePhase) != 0 &&
+               (open->row & kRowWithoutNode) == 0;
+    };
+    while (entry != thread->on.base && !is_phase(entry)) --entry;
+    const uint64_t start = now_ticks();
+    const uint64_t overhead = thread->slow_overhead;
+    thread->in_tool.begin();
+    note_phase(thread, entry != thread->on.base ? entry->node : 0, start);
+    thread->in_tool.end();
+    thread->slow_overhead = overhead + (now_ticks() - start);
+}
+
+}  // namespace
+
 void begin_phase(const BlockName* name, uint64_t iteration) {
     begin_block(name);
     Thread* const thread = t_thread;
@@ -226,6 +250,7 @@ void begin_phase(const BlockName* name, uint64_t iteration) {
     auto* part = cell_at<ProbePart>(node->part);
     if (node->count == 1) part->first_iteration = iteration;
     part->iteration = iteration;
+    mark_phase();
 }
 
 void end_block(GivenName name) { end_wanted({name, nullptr, false, false}, own_frame()); }
@@ -234,7 +259,10 @@ void end_block(const BlockName* name) {
     if (name != nullptr) end_wanted({{nullptr, 0}, name, false, false}, own_frame());
 }
 
-void end_phase() { end_wanted({{nullptr, 0}, nullptr, true, false}, own_frame()); }
+void end_phase() {
+    end_wanted({{nullptr, 0}, nullptr, true, false}, own_frame());
+    mark_phase();
+}
 
 void end_paired() { end_wanted({{nullptr, 0}, nullptr, false, true}, own_frame()); }
 

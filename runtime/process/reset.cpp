@@ -2,6 +2,7 @@
 #include "runtime/process/reset.h"
 
 #include "runtime/process/hooks.h"
+#include "runtime/process/time_axis.h"
 
 namespace dwell {
 
@@ -92,6 +93,7 @@ void reset_thread(Thread* thread, uint64_t since) {
     thread->last_ticks = since;
     thread->slow_overhead = thread->separate_ticks = 0;
     call_services(&ThreadService::reset, thread, since);
+    reset_axis(thread, since);
     thread->slow_overhead = now_ticks() - begun;
 }
 
@@ -104,6 +106,7 @@ void apply_changes(Thread* thread) {
     const uint64_t since = later(thread->last_ticks, g_process.header->reset_ticks);
     const uint64_t paused_there = paused_since(thread, since);
     thread->paused_ticks = g_live->paused_ticks;
+    if (paused != 0) leave_out(thread, axis_ticks(thread, g_live->resumed_ticks - paused), paused);
     thread->record->paused_ticks += paused;
     thread->last_ticks += paused;  // a pause is no computation
     if (thread->unloads != g_live->unloads) {
@@ -114,12 +117,13 @@ void apply_changes(Thread* thread) {
         thread->resets = g_live->resets;
         reset_thread(thread, since);
         thread->record->paused_ticks = paused_there;
+        if (paused_there != 0) leave_out(thread, since, paused_there);
         thread->last_ticks += paused_there;
     }
 }
 
 void record_abandoned(Thread* thread) {
-    Node* node = cell_at<Node>(thread->record->open[0].node);
+    Node* node = cell_at<Node>(thread->record->open.node);
     node->count += 1;
     cell_at<CommPart>(node->part)->failed += 1;
     thread->record->open_depth = 0;

@@ -253,14 +253,13 @@ struct Call;
 struct UserCode {
     uint64_t frame;  // stack below this address belongs to the function
     Call* call;
-    CellIndex node;  // node of the call
+    OpenCall open;  // what the call waits for
     CellIndex last;
     uint64_t last_ticks;
     uint64_t slow_overhead;
     uint64_t separate_ticks;
     uint64_t user_ticks;
-    uint64_t began;  // real ticks
-    uint64_t entry_ticks;
+    uint64_t began;    // real ticks
     CellIndex around;  // saved Thread::no_probes node
 };
 constexpr uint32_t kUserDepth = 8;  // nesting; deeper functions count as part of the calls

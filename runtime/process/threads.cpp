@@ -19,6 +19,7 @@
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/process/hooks.h"
 #include "runtime/process/reset.h"
+#include "runtime/process/time_axis.h"
 
 namespace dwell {
 
@@ -199,6 +200,7 @@ Thread* attach(bool may_allocate) {
     thread->attached_ticks = now;
     record->life_start = 0;
     thread->span_begin = own_span_begin(thread, now);
+    begin_axis(thread, axis_ticks_of(thread, thread->span_begin));
     if (!g_process.with_mpi && is_main(record)) g_process.header->process_thread = record->number;
     call_services(&ThreadService::started, thread, may_allocate);
     // Attaching was slow work; while recording is off, its time belongs to nobody.
@@ -224,11 +226,13 @@ void end_span(Thread* thread, uint64_t now) {
     // Without MPI the first thread's span is that of the process.
     if (!g_process.with_mpi && is_main(record)) {
         record->life_start = 0;
+        compute_until(thread, axis_ticks(thread, now));
         return;
     }
     if (thread->epoch != g_live->epoch) apply_changes(thread);  // applies ended pauses
     const uint64_t end = g_live->paused != 0 ? earlier(now, g_live->pause_start) : now;
     record->span_ticks += beyond(virtual_ticks(thread, end), record->life_start);
+    compute_until(thread, axis_ticks(thread, end));
     record->life_start = 0;
 }
 

@@ -222,6 +222,7 @@ void record_wait(Call* call, WaitKind kind, uint32_t peer, const EnterStamp& sta
         return;
     }
     call->part->sync_ticks += ticks;
+    call->waited_ticks += ticks;
     const bool in_collective = kind == WaitKind::kLateCollectiveReceiver;
     if (kind != WaitKind::kCollective && !in_collective) record_peer_wait(call, peer, ticks);
     if (kind == WaitKind::kLateSender) part->late_sender_ticks += ticks;

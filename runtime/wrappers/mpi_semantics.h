@@ -147,7 +147,7 @@ inline void record_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status
         if (blocked && !known) add_blocked(call, 0);
         slot = blocked ? kRecvBlocked : kRecvReady;
     } else if (!found) {
-        call->part->blocked_ticks += call->ticks;  // waiting in the program's polling loop
+        record_blocked(call, call->ticks);  // waiting in the program's polling loop
     } else if (status->MPI_SOURCE >= 0) {
         // The waiting of such a loop, without dwell's own time, ends here and not in the receive
         // that follows.
@@ -162,8 +162,7 @@ inline void record_probe(Call* call, MPI_Comm comm, bool found, const MPI_Status
 
 inline void record_collective(Call* call, uint64_t sent, uint64_t received) {
     record_event(call, kSendReady);
-    call->part->bytes_sent += sent;
-    call->part->bytes_received += received;
+    record_bytes(call, sent, received);
     call->histogram->messages[size_bucket(sent > received ? sent : received)] += 1;
 }
 

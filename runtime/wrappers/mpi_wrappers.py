@@ -314,6 +314,31 @@ def stamp_lines(function):
     return before, after
 
 
+def expected_lines(function):
+    """Whom a call that may wait for other ranks waits for, for readers of a running process."""
+    get, comm = function.get, function.named("MPI_Comm")
+    handle = f"reinterpret_cast<uintptr_t>({comm or function.named('MPI_Win')})"
+    if get("start") or get("starts") or get("persistent"):
+        return []
+    if get("completes") is not None and function.name in WAITS:
+        count = "1" if function.name == "Wait" else next(
+            p.name for p in function.parameters if p.type == "int" and not p.array)
+        return [f"expect_requests(call, {count});"]
+    if get("class") == "send_receive":
+        tag = "recvtag" if function.has("recvtag") else "tag"
+        return [f"expect_ranks(call, {handle}, source, {tag}, dest);"]
+    if function.has("source") and get("class") in ("receive", "probe") and not get("flag"):
+        return [f"expect_rank(call, {handle}, source, tag);"]
+    if get("class") == "send" and get("peer"):
+        return [f"expect_rank(call, {handle}, {get('peer')}, tag);"]
+    if get("locks") or get("depends") in EPOCHS:
+        return [f"expect_rank(call, {handle}, {'rank' if function.has('rank') else 'kAnyRank'});"]
+    if get("depends"):
+        shared = handle if get("depends") == "members" else collective_handle(function)
+        return [f"expect_rank(call, {shared}, {get('root') or 'kAnyRank'});"]
+    return []
+
+
 # Handles whose end is noticed even when the call is not recorded, like collectives and the handles
 # they make.
 FORGETS = {"comm": "end_comm(ended);", "request": "end_request(ended);",
@@ -524,6 +549,7 @@ def body(function):
             lines += status_lines()
     if get("message"):
         lines.append("    const Matched matched = take_message(message);")
+    lines += ["    " + line for line in expected_lines(function)]
     if get("completes") is not None:
         lines += refused_lines(function)
         lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")

@@ -94,10 +94,6 @@ void record_completed(Call* call, const Before& before, const MPI_Status* status
     end_request(before);
 }
 
-void record_blocked(Call* call, bool blocked) {
-    if (blocked) call->part->blocked_ticks += call->ticks;
-}
-
 // Whether a failed request consumed its message.
 DWELL_COLD bool takes_message(const Request& request, int error) {
     if (request.kind != kReceiveRequest) return false;
@@ -321,7 +317,7 @@ int complete_Wait(Call* call, decltype(&PMPI_Wait) next, MPI_Request* request, M
     Completed completed;
     record_completed(call, before, used, result, call->ticks, &completed);
     completed.record(call);
-    record_blocked(call, !before.ready && !known);
+    if (!before.ready && !known) record_blocked(call, call->ticks);
     return result;
 }
 
@@ -374,7 +370,7 @@ int complete_Waitall(Call* call, decltype(&PMPI_Waitall) next, int count, MPI_Re
         several.mark_all(!blocked);
     }
     record_indices(call, several, nullptr, several.count(), used, result);
-    record_blocked(call, blocked && !known);
+    if (blocked && !known) record_blocked(call, call->ticks);
     return result;
 }
 
@@ -411,7 +407,7 @@ int complete_Waitany(Call* call, decltype(&PMPI_Waitany) next, int count, MPI_Re
     several.find_completed(call, index, done);
     const bool known = classify_requests(call, several, index, done, used, result, flag == 0);
     record_indices(call, several, index, done, used, result);
-    record_blocked(call, flag == 0 && !known);
+    if (flag == 0 && !known) record_blocked(call, call->ticks);
     return result;
 }
 
@@ -448,7 +444,7 @@ int complete_Waitsome(Call* call, decltype(&PMPI_Waitsome) next, int count, MPI_
     several.find_completed(call, indices, done);
     const bool known = classify_requests(call, several, indices, done, used, result, blocked);
     record_indices(call, several, indices, done, used, result);
-    record_blocked(call, blocked && !known);
+    if (blocked && !known) record_blocked(call, call->ticks);
     return result;
 }
 
@@ -474,7 +470,7 @@ void record_incomplete(Call* call, Several& several) {
     const bool receives = first.found.entry != nullptr && first.found.copy.kind != kSendRequest;
     const EventSlot slot = receives ? kRecvBlocked : kSendBlocked;
     record_event(call, slot);
-    call->part->blocked_ticks += call->ticks;
+    record_blocked(call, call->ticks);
     if (several.count() > kPollRequests) {
         remember_poll(call, slot, true, nullptr, several.count());
     } else {

@@ -26,8 +26,7 @@ void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
 
 // Records the bytes that a start sends and receives.
 void record_moved(Call* call, const PersistentCollective& persistent_collective) {
-    call->part->bytes_sent += persistent_collective.sent;
-    call->part->bytes_received += persistent_collective.received;
+    record_bytes(call, persistent_collective.sent, persistent_collective.received);
     call->histogram->messages[size_bucket(
         later(persistent_collective.sent, persistent_collective.received))] += 1;
 }

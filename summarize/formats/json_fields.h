@@ -3,6 +3,7 @@
 #ifndef DWELL_SUMMARIZE_FORMATS_JSON_FIELDS_H_
 #define DWELL_SUMMARIZE_FORMATS_JSON_FIELDS_H_
 
+#include <iterator>
 #include <tuple>
 
 #include "summarize/formats/json_names.h"
@@ -233,6 +234,28 @@ constexpr std::tuple kCountsFields{Field{"node", &ProfileCounts::node, kNeeded},
 
 constexpr std::tuple kCountRowFields{Field{"rank", &ProfileCounts::rank, kNeeded},
                                      Field{"thread", &ProfileCounts::thread, kNeeded}};
+
+// Of a bin each figure is a list: sum over ranks, least and most of one; of a row it is a number.
+// Zeros are left out.
+struct AxisFigureName {
+    const char* name;
+    uint64_t AxisFigures::*figure;
+};
+constexpr AxisFigureName kAxisFigureNames[] = {
+    {"computation_ns", &AxisFigures::computation_ns}, {"transfer_ns", &AxisFigures::transfer_ns},
+    {"waiting_ns", &AxisFigures::waiting_ns},         {"omp_wait_ns", &AxisFigures::omp_wait_ns},
+    {"omp_idle_ns", &AxisFigures::omp_idle_ns},       {"io_ns", &AxisFigures::io_ns},
+    {"bytes_sent", &AxisFigures::bytes_sent}};
+static_assert(std::size(kAxisFigureNames) == std::size(kAxisFigures));
+
+constexpr std::tuple kAxisFields{Field{"start_unix_ns", &ProfileAxis::start_unix_ns, kNeeded},
+                                 Field{"width_ns", &ProfileAxis::width_ns, kNeeded},
+                                 Field{"missing_threads", &ProfileAxis::missing_threads}};
+constexpr std::tuple kBinFields{Field{"bin", &ProfileBin::number, kNeeded},
+                                Field{"ranks", &ProfileBin::ranks, kNeeded},
+                                Field{"phase", &ProfileBin::phase, Presence::kUnlessNone}};
+constexpr std::tuple kBinRowFields{Field{"bin", &ProfileBinRow::number, kNeeded},
+                                   Field{"rank", &ProfileBinRow::rank, kNeeded}};
 
 }  // namespace dwell
 

@@ -77,11 +77,12 @@ constexpr std::array<BitName, 26> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileFewFiles, "few_files"},
                                                      {kFileNoQueue, "no_queue"},
                                                      {kFileIo, "io"}}};
-constexpr std::array<BitName, 5> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
+constexpr std::array<BitName, 6> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},
                                                       {kMergedGridsDropped, "grids_dropped"},
-                                                      {kMergedSamplesDropped, "samples_dropped"}}};
+                                                      {kMergedSamplesDropped, "samples_dropped"},
+                                                      {kMergedAxisDropped, "axis_dropped"}}};
 
 // The figures of the operating system, in the order of `ranks` in profile.json.
 struct UsageName {

@@ -191,6 +191,27 @@ void read_item(ObjectReader* reader, ProfileStall* stall) {
     take_fields(reader, kStallFields, stall);
 }
 
+void read_item(ObjectReader* reader, ProfileBin* bin) {
+    take_fields(reader, kBinFields, bin);
+    for (const auto& [name, figure] : kAxisFigureNames) {
+        if (reader->find(name) == nullptr) continue;
+        std::vector<uint64_t> values;
+        reader->take_list(name, &values);
+        if (values.size() != 3) return reader->fail(name, "is not sum, least and most");
+        bin->sum.*figure = values[0];
+        bin->least.*figure = values[1];
+        bin->most.*figure = values[2];
+    }
+    if (bin->ranks == 0) reader->fail("ranks", "is 0");
+}
+
+void read_item(ObjectReader* reader, ProfileBinRow* row) {
+    take_fields(reader, kBinRowFields, row);
+    for (const auto& [name, figure] : kAxisFigureNames) {
+        reader->take(name, &(row->figures.*figure));
+    }
+}
+
 void read_item(ObjectReader* reader, MergedDistance* distance) {
     take_fields(reader, kDistanceFields, distance);
     const Json* of = reader->find("distance");
@@ -261,6 +282,10 @@ void check_indices(const Profile& profile, std::string* error) {
     check_all("distances", profile.distances, node_exists, error);
     check_all("metric_counts", profile.metrics.nodes, node_exists, error);
     check_all("metric_rows", profile.metrics.rows, node_exists, error);
+    const auto phase_good = [&exists](const ProfileBin& bin) {
+        return bin.phase == kNoNode || exists(bin.phase);
+    };
+    check_all("time_bins", profile.axis.bins, phase_good, error);
     const auto interval_good = [&](const ProfileInterval& interval) {
         return (interval.from == kNoNode || exists(interval.from)) && exists(interval.to) &&
                exists(interval.booked_on) &&
@@ -288,6 +313,23 @@ void read_sites(ObjectReader* reader, std::string* error, ProfileSites* sites) {
     }
     if (reader->find("left_out") == nullptr) return;
     read_list(reader, "left_out", "left_out", error, &sites->left_out);
+}
+
+// Profiles of older versions have no time axis.
+void read_axis(ObjectReader* reader, std::string* error, ProfileAxis* axis) {
+    const Json* head = reader->find("time_axis");
+    if (head == nullptr) return;
+    ObjectReader inner(*head, "time_axis", error);
+    take_fields(&inner, kAxisFields, axis);
+    read_list(reader, "time_bins", "time_bins", error, &axis->bins);
+    read_list(reader, "time_bin_rows", "time_bin_rows", error, &axis->rows);
+    const bool has_width = axis->width_ns != 0 && (axis->width_ns & (axis->width_ns - 1)) == 0;
+    if (!axis->bins.empty() && !has_width) inner.fail("width_ns", "is not a power of two");
+    for (size_t i = 0; i < axis->bins.size(); ++i) {
+        const uint64_t number = axis->bins[i].number;
+        const bool ascends = i == 0 ? number == 0 : number > axis->bins[i - 1].number;
+        if (!ascends) reader->fail("time_bins", "are not in order, from bin 0 on");
+    }
 }
 
 // The name of one metric; its unit follows from the name.
@@ -357,6 +399,7 @@ Profile read_document(const Json& document, std::string* error) {
     if (reader.find("stalls")) read_list(&reader, "stalls", "stalls", error, &profile.stalls);
     read_sites(&reader, error, &profile.sites);
     read_metrics(&reader, error, &profile.metrics);
+    read_axis(&reader, error, &profile.axis);
     if (error->empty()) check_indices(profile, error);
     return profile;
 }

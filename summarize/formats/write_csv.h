@@ -17,6 +17,10 @@ std::string write_csv(const Profile& profile);
 // profile has no such rows.
 tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile);
 
+// The run over time: for each bin the sum over ranks (`*`), least and most of one (min, max), with
+// `per_rank` each rank. An error when the profile has no such rows.
+tl::expected<std::string, std::string> write_axis_csv(const Profile& profile, bool per_rank);
+
 }  // namespace dwell
 
 #endif  // DWELL_SUMMARIZE_FORMATS_WRITE_CSV_H_

@@ -195,6 +195,23 @@ Json count_row_json(const ProfileCounts& counts) {
     return json;
 }
 
+Json bin_json(const ProfileBin& bin) {
+    Json json = object_of(bin, kBinFields);
+    for (const auto& [name, figure] : kAxisFigureNames) {
+        if (bin.most.*figure == 0) continue;
+        json[name] = {bin.sum.*figure, bin.least.*figure, bin.most.*figure};
+    }
+    return json;
+}
+
+Json bin_row_json(const ProfileBinRow& row) {
+    Json json = object_of(row, kBinRowFields);
+    for (const auto& [name, figure] : kAxisFigureNames) {
+        if (row.figures.*figure != 0) json[name] = row.figures.*figure;
+    }
+    return json;
+}
+
 // Adds a key to the object, with one line for each element: profiles can be compared with diff and
 // read without a tool.
 template <typename Items, typename ToJson>
@@ -236,6 +253,12 @@ std::string write_profile_json(const Profile& profile) {
         out += metrics_json(metrics).dump(-1, ' ', false, Json::error_handler_t::replace);
         append_list(&out, "metric_counts", metrics.nodes, counts_json);
         append_list(&out, "metric_rows", metrics.rows, count_row_json);
+    }
+    if (!profile.axis.bins.empty() || profile.axis.missing_threads != 0) {
+        out += ",\n  \"time_axis\": ";
+        out += object_of(profile.axis, kAxisFields).dump();
+        append_list(&out, "time_bins", profile.axis.bins, bin_json);
+        append_list(&out, "time_bin_rows", profile.axis.rows, bin_row_json);
     }
     out += "\n}\n";
     return out;

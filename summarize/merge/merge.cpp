@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "summarize/merge/merged.h"
+#include "summarize/merge/merged_axis.h"
 #include "summarize/merge/merged_counts.h"
 #include "summarize/merge/merged_tables.h"
 #include "summarize/merge/merged_waits.h"
@@ -91,6 +92,7 @@ class Join {
     void add_grids();
     void add_places();
     void add_waits();
+    void add_open();
     void add_counts();
 
     Merged* into_;
@@ -100,6 +102,7 @@ class Join {
     CauseTable partners_;
     CauseTable causes_;
     CountTable counts_;
+    AxisJoin axis_;
     bool folds_ = false;
     bool drops_samples_ = false;
     bool drops_places_ = false;
@@ -230,6 +233,10 @@ bool Join::reserve() {
            (drops_places_ || into_->places.reserve(into_->places.size() + from_.places.size())) &&
            partners_.load(from_.partners.size()) && causes_.load(from_.causes.size()) &&
            into_->stalls.reserve(into_->stalls.size() + from_.stalls.size()) &&
+           into_->open.reserve(into_->open.size() + from_.open.size()) &&
+           into_->open_comms.reserve(into_->open_comms.size() + from_.open_comms.size()) &&
+           axis_.prepare(into_, from_,
+                         folds_ || ((into_->flags | from_.flags) & kMergedAxisDropped) != 0) &&
            into_->metrics.reserve(kMetricNames) && counts_.load(from_.counts.size()) &&
            (folds_ ||
             into_->count_rows.reserve(into_->count_rows.size() + from_.count_rows.size()));
@@ -247,8 +254,11 @@ void Join::commit() {
     add_grids();
     add_places();
     add_waits();
+    add_open();
     add_counts();
+    axis_.commit(node_map_, into_, &from_);
     into_->flags |= from_.flags;
+    if (axis_.drops_rows() && !folds_) into_->flags |= kMergedAxisDropped;
     if (folds_) into_->flags |= kMergedRowsDropped;
     if (drops_samples_ && !folds_) into_->flags |= kMergedSamplesDropped;
     if (drops_places_) into_->flags |= kMergedPlacesDropped;
@@ -402,6 +412,17 @@ void Join::add_waits() {
     keep_heaviest_stalls(&into_->stalls, kRanksPerCause);
     keep_heaviest_causes(&into_->partners, kPartnersPerNode);
     keep_heaviest_causes(&into_->causes, kRanksPerCause);
+}
+
+void Join::add_open() {
+    const auto comms = static_cast<uint32_t>(into_->open_comms.size());
+    for (MergedOpen open : from_.open) {
+        open.node = map_node(open.node);
+        open.statement = map_node(open.statement);
+        if (open.comm != kNoNode) open.comm += comms;
+        into_->open.push(open);
+    }
+    for (const MergedComm& comm : from_.open_comms) into_->open_comms.push(comm);
 }
 
 void Join::add_counts() {

@@ -6,9 +6,9 @@
 //
 // Layout of files and messages: MergedHeader, then the arrays in the order of its counts, each
 // aligned to 8 bytes: nodes, histograms, modules, rows, sample rows, peers, distances, phases,
-// grids, places, partners, causes, stalls, metrics, counts, count rows, text, and the last entry of
-// the ranks. These are the head; the entries of all ranks follow (rank_list.h). All times are
-// nanoseconds.
+// grids, places, partners, causes, stalls, metrics, counts, count rows, axis, axis rows, text, and
+// the last entry of the ranks. These are the head; the entries of all ranks follow (rank_list.h).
+// All times are nanoseconds.
 #ifndef DWELL_SUMMARIZE_MERGE_MERGED_H_
 #define DWELL_SUMMARIZE_MERGE_MERGED_H_
 
@@ -22,7 +22,7 @@
 namespace dwell {
 
 constexpr uint64_t kMergedMagic = 0x4d4c4c5744ULL;  // "DWLLM"
-constexpr uint32_t kMergedVersion = 15;
+constexpr uint32_t kMergedVersion = 16;
 constexpr uint32_t kNoNode = 0xffffffffu;
 constexpr uint32_t kNoHistogram = 0xffffffffu;
 
@@ -310,6 +310,69 @@ struct MergedStall {
 inline uint64_t stalled_ns(const MergedStall& stall) {
     return stall.io_ns + stall.asleep_ns + stall.queued_ns + stall.kernel_ns + stall.team_asleep_ns;
 }
+// A part of the run: what ranks did in it, all threads of a rank together.
+struct AxisFigures {
+    uint64_t computation_ns;
+    uint64_t transfer_ns;
+    uint64_t waiting_ns;
+    uint64_t omp_wait_ns;
+    uint64_t omp_idle_ns;
+    uint64_t io_ns;
+    uint64_t bytes_sent;
+};
+constexpr uint64_t AxisFigures::*kAxisFigures[] = {
+    &AxisFigures::computation_ns, &AxisFigures::transfer_ns, &AxisFigures::waiting_ns,
+    &AxisFigures::omp_wait_ns,    &AxisFigures::omp_idle_ns, &AxisFigures::io_ns,
+    &AxisFigures::bytes_sent};
+// Bin n covers the 2^axis_shift ns of Unix time from n * 2^axis_shift on, on the virtual clock.
+// `phase` took most of it; kNoNode: none.
+struct MergedAxisBin {
+    uint64_t bin;
+    uint32_t ranks;  // that have it
+    uint32_t phase;
+    uint64_t phase_weight;  // of the majority vote
+    AxisFigures sum;
+    AxisFigures least;  // of one of these ranks
+    AxisFigures most;
+};
+// The bin of one rank; kept while there are at most row_limit of them.
+struct MergedAxisRow {
+    uint64_t bin;
+    uint32_t rank;
+    uint32_t phase;
+    uint64_t phase_weight;
+    AxisFigures figures;
+};
+// Where a thread is whose record was not ended: of processes that run or were killed. Not
+// transmitted.
+struct MergedOpen {
+    uint32_t rank;
+    uint32_t thread;
+    int32_t pid;
+    int32_t tid;
+    uint32_t node;       // innermost procedure, loop, block or statement; the program itself: 0
+    uint32_t statement;  // the open communication statement, else the last one; kNoNode: none yet
+    bool is_in_call;
+    int64_t since_unix_ns;  // when it entered, or left, that statement
+    // What an open statement waits for: see OpenCall.
+    uint32_t comm;  // index into open_comms, kNoNode: not known
+    int32_t peer;
+    int32_t tag;
+    int32_t destination;
+    uint32_t requests;
+    uint32_t instance;
+};
+// A communicator of one process: see CommRecord.
+struct MergedComm {
+    uint64_t handle;
+    uint64_t id;
+    uint32_t rank;  // of the process in its MPI_COMM_WORLD
+    int32_t own;    // its rank in the communicator
+    uint32_t members;
+    int32_t size;
+    bool inter;
+    uint8_t side;
+};
 constexpr uint32_t kPartnersPerNode = 16;
 constexpr uint32_t kRanksPerCause = 8;
 constexpr uint32_t kDistancesPerNode = 256;  // the lightest beyond this number are summed under:
@@ -328,6 +391,7 @@ enum MergedFlags : uint32_t {
     kMergedPlacesDropped = 4,    // over the row limit by places in grids: there are none
     kMergedGridsDropped = 8,     // more than kGridLimit different grids
     kMergedSamplesDropped = 16,  // over the limit of sample rows: there are none
+    kMergedAxisDropped = 32,     // over the row limit by axis rows: there are none
 };
 
 struct MergedHeader {
@@ -353,6 +417,10 @@ struct MergedHeader {
     uint64_t stalls;
     uint64_t counts;
     uint64_t count_rows;
+    uint64_t axis;
+    uint64_t axis_rows;
+    uint32_t axis_shift;
+    uint32_t axis_missing;
     uint32_t metrics;
     uint32_t metrics_unwatched;
     uint64_t metrics_left_out;
@@ -389,14 +457,20 @@ struct Merged {
     GrowArray<MergedCause> partners;
     GrowArray<MergedCause> causes;
     GrowArray<MergedStall> stalls;
+    GrowArray<MergedOpen> open;
+    GrowArray<MergedComm> open_comms;
     GrowArray<MergedMetric> metrics;
     GrowArray<MergedCounts> counts;      // sums over ranks, one entry a node
     GrowArray<MergedCounts> count_rows;  // of one thread of one rank; dropped together with `rows`
-    uint32_t metrics_unwatched = 0;      // threads whose metrics were not counted
-    uint32_t metrics_lost = 0;           // threads whose counters the program closed,
-    uint64_t metrics_lost_ns = 0;  // time of the first such closing, since the start of its rank;
-                                   // 0: none
-    uint32_t metrics_no_room = 0;  // threads not counted, because few descriptors were left
+    GrowArray<MergedAxisBin> axis;       // ascending, at most kAxisBins
+    GrowArray<MergedAxisRow> axis_rows;  // those of a rank together, ascending
+    uint32_t axis_shift = 0;
+    uint32_t axis_missing = 0;       // threads whose axis found no room
+    uint32_t metrics_unwatched = 0;  // threads whose metrics were not counted
+    uint32_t metrics_lost = 0;       // threads whose counters the program closed,
+    uint64_t metrics_lost_ns = 0;    // time of the first such closing, since the start of its rank;
+                                     // 0: none
+    uint32_t metrics_no_room = 0;    // threads not counted, because few descriptors were left
     uint32_t threads_unsampled = 0;
     uint32_t spawned_unseen = 0;
     uint64_t metrics_left_out = 0;  // entries not read, because readings had used their share of

@@ -5,6 +5,7 @@
 #include "runtime/contract/io_calls.h"
 #include "runtime/contract/mpi_calls.h"
 #include "summarize/merge/merged.h"
+#include "summarize/merge/merged_axis.h"
 
 namespace dwell {
 namespace {
@@ -47,7 +48,8 @@ class Validator {
   public:
     explicit Validator(const Merged& merged) : merged_(merged) {}
     bool valid() const {
-        return text() && modules() && nodes() && named() && phases() && grids() && metrics();
+        return text() && modules() && nodes() && named() && phases() && grids() && metrics() &&
+               axis();
     }
 
   private:
@@ -151,6 +153,19 @@ class Validator {
         return true;
     }
 
+    bool axis() const {
+        if (merged_.axis.size() > kAxisBins || merged_.axis_shift >= kAxisShiftLimit) return false;
+        for (size_t i = 0; i < merged_.axis.size(); i++) {
+            const MergedAxisBin& bin = merged_.axis[i];
+            if (i != 0 && merged_.axis[i - 1].bin >= bin.bin) return false;
+            if (bin.ranks == 0 || (bin.phase != kNoNode && !is_node(bin.phase))) return false;
+        }
+        for (const MergedAxisRow& row : merged_.axis_rows) {
+            if (row.phase != kNoNode && !is_node(row.phase)) return false;
+        }
+        return true;
+    }
+
     const Merged& merged_;
 };
 
@@ -188,6 +203,10 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
     header.metrics = static_cast<uint32_t>(merged.metrics.size());
     header.counts = merged.counts.size();
     header.count_rows = merged.count_rows.size();
+    header.axis = merged.axis.size();
+    header.axis_rows = merged.axis_rows.size();
+    header.axis_shift = merged.axis_shift;
+    header.axis_missing = merged.axis_missing;
     header.metrics_unwatched = merged.metrics_unwatched;
     header.metrics_left_out = merged.metrics_left_out;
     header.metrics_lost = merged.metrics_lost;
@@ -210,7 +229,8 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
         bytes_of(merged.phases) + bytes_of(merged.grids) + bytes_of(merged.places) +
         bytes_of(merged.partners) + bytes_of(merged.causes) + bytes_of(merged.stalls) +
         bytes_of(merged.metrics) + bytes_of(merged.counts) + bytes_of(merged.count_rows) +
-        bytes_of(merged.text) + bytes_of(merged.ranks.last());
+        bytes_of(merged.axis) + bytes_of(merged.axis_rows) + bytes_of(merged.text) +
+        bytes_of(merged.ranks.last());
     if (!out->reserve(total)) return false;
     return out->append(reinterpret_cast<const char*>(&header), sizeof(header)) &&
            write(merged.nodes, out) && write(merged.histograms, out) &&
@@ -219,7 +239,8 @@ bool serialize_head(const Merged& merged, GrowArray<char>* out) {
            write(merged.peers, out) && write(merged.distances, out) && write(merged.phases, out) &&
            write(merged.grids, out) && write(merged.places, out) && write(merged.partners, out) &&
            write(merged.causes, out) && write(merged.stalls, out) && write(merged.metrics, out) &&
-           write(merged.counts, out) && write(merged.count_rows, out) && write(merged.text, out) &&
+           write(merged.counts, out) && write(merged.count_rows, out) && write(merged.axis, out) &&
+           write(merged.axis_rows, out) && write(merged.text, out) &&
            write(merged.ranks.last(), out);
 }
 
@@ -251,6 +272,8 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
     merged.world_size = header.world_size;
     merged.row_limit = header.row_limit;
     memcpy(merged.job, header.job, sizeof(merged.job));
+    merged.axis_shift = header.axis_shift;
+    merged.axis_missing = header.axis_missing;
     merged.metrics_unwatched = header.metrics_unwatched;
     merged.metrics_left_out = header.metrics_left_out;
     merged.metrics_lost = header.metrics_lost;
@@ -275,6 +298,7 @@ bool deserialize(const void* head, size_t size, GrowArray<char>* ranks, Merged* 
         input.read(header.causes, &merged.causes) && input.read(header.stalls, &merged.stalls) &&
         input.read(header.metrics, &merged.metrics) && input.read(header.counts, &merged.counts) &&
         input.read(header.count_rows, &merged.count_rows) &&
+        input.read(header.axis, &merged.axis) && input.read(header.axis_rows, &merged.axis_rows) &&
         input.read(header.text_bytes, &merged.text) &&
         input.read(header.last_rank_bytes, &last_rank) && input.at_end();
     if (!read || !Validator(merged).valid()) return false;

@@ -28,6 +28,14 @@ inline uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
     return result > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(result);
 }
 
+// The latest known virtual time of the thread, apart from its open entries.
+inline uint64_t last_virtual(const ThreadRecord& thread) {
+    const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
+    const uint64_t left = thread.last_ticks > gone ? thread.last_ticks - gone : 0;
+    const bool later = thread.end_virtual != kNotReadable && thread.end_virtual > left;
+    return later ? thread.end_virtual : left;
+}
+
 class RecordReader {
   public:
     RecordReader(const void* file, size_t bytes, Merged* out)
@@ -73,6 +81,10 @@ class RecordReader {
     uint64_t listed_ticks(CellIndex first, bool of_call, uint32_t* left) const;
     uint64_t inside_ticks(CellIndex open) const;
     bool add_open_probes(const ThreadRecord& thread);
+    bool read_comms();
+    bool add_place(const ThreadRecord& thread);
+    uint32_t innermost_probe(const ThreadRecord& thread) const;
+    int64_t unix_ns(uint64_t ticks) const;
     bool read_intervals();
     uint64_t time_of_rows(bool of_intervals) const;
     bool add_rest_of_life(const ThreadSpan& thread);
@@ -95,6 +107,13 @@ class RecordReader {
     bool add_row(uint32_t merged, uint32_t thread, const Totals& totals);
     void begin_rows();
     bool read_metrics();
+    bool read_axes();
+    bool read_axis(CellIndex cell);
+    bool add_bins(const TimeAxis& axis, const AxisBin* bins);
+    bool add_to_bin(uint64_t bin, uint32_t shift, const AxisBin& figures);
+    bool add_end_of_axis(const ThreadRecord& thread);
+    uint64_t end_of_axis(const ThreadRecord& thread) const;
+    bool spread(uint64_t from, uint64_t until, uint64_t AxisBin::*figure, bool waits);
     bool add_rank();
 
     bool intern(const char* bytes, size_t most, uint32_t* offset) {
@@ -164,6 +183,9 @@ class RecordReader {
     GrowArray<ThreadSpan> threads_;
     MergedRank figures_{};
     bool has_main_ = false;  // the process's thread is the program's first thread
+    GrowArray<CellIndex> thread_cells_;
+    uint64_t newest_ticks_ = 0;  // in the whole record
+    CellIndex open_phase_ = 0;   // of the current thread
     uint64_t last_ticks_ = 0;
     CellIndex open_node_ = 0;  // of the current thread: its record may be incomplete
     bool damaged_ = false;

@@ -298,6 +298,30 @@ struct ProfileMetrics {
     std::vector<ProfileCounts> rows;   // by rank, thread and node; empty over the row limit
 };
 
+// A part of the run, as seen over ranks.
+struct ProfileBin {
+    uint64_t number = 0;       // from the first bin on
+    uint32_t ranks = 0;        // that were observed in it
+    uint32_t phase = kNoNode;  // the phase that took most of it; kNoNode: none
+    AxisFigures sum{};
+    AxisFigures least{};  // of one of these ranks
+    AxisFigures most{};
+};
+// The same bins of one rank.
+struct ProfileBinRow {
+    uint64_t number = 0;
+    uint32_t rank = 0;
+    AxisFigures figures{};
+};
+// The run over time, on the virtual clock. Bins without any rank are left out.
+struct ProfileAxis {
+    int64_t start_unix_ns = 0;  // of bin 0
+    uint64_t width_ns = 0;      // of a bin, a power of two; 0: no axis
+    uint64_t missing_threads = 0;
+    std::vector<ProfileBin> bins;
+    std::vector<ProfileBinRow> rows;  // by rank and number; empty over the row limit
+};
+
 struct Profile {
     std::string job;
     uint32_t world_size = 0;
@@ -317,6 +341,7 @@ struct Profile {
     std::vector<ProfilePartner> partners;    // most time first
     std::vector<ProfileCause> causes;        // most time first
     std::vector<ProfileStall> stalls;        // most time first
+    ProfileAxis axis;
     ProfileSites sites;
     ProfileMetrics metrics;
     std::vector<std::string> notes;  // limits of the trust in these figures, one line each

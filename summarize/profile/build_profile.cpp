@@ -49,6 +49,7 @@ Profile ProfileBuilder::build() {
     add_peers();
     add_phases();
     add_waits();
+    add_axis();
     add_sites();
     sort_all();
     clamp_estimates(&profile_);
@@ -286,6 +287,26 @@ void ProfileBuilder::add_phases() {
         PhaseNumbers& phase = profile_.nodes[node].phase;
         phase = {true, from.first, from.last, from.last_behind, from.rank_behind};
     }
+}
+
+void ProfileBuilder::add_axis() {
+    ProfileAxis& axis = profile_.axis;
+    axis.missing_threads = merged_.axis_missing;
+    if (merged_.axis.empty()) return;
+    const uint64_t first = merged_.axis[0].bin;
+    axis.width_ns = uint64_t{1} << merged_.axis_shift;
+    axis.start_unix_ns = static_cast<int64_t>(first << merged_.axis_shift);
+    for (const MergedAxisBin& from : merged_.axis) {
+        const uint32_t phase = from.phase != kNoNode ? tree_.leaf_of(from.phase) : kNoNode;
+        axis.bins.push_back({from.bin - first, from.ranks, phase, from.sum, from.least, from.most});
+    }
+    for (const MergedAxisRow& from : merged_.axis_rows) {
+        axis.rows.push_back({from.bin - first, from.rank, from.figures});
+    }
+    std::sort(axis.rows.begin(), axis.rows.end(),
+              [](const ProfileBinRow& a, const ProfileBinRow& b) {
+                  return std::tie(a.rank, a.number) < std::tie(b.rank, b.number);
+              });
 }
 
 void ProfileBuilder::add_waits() {

@@ -55,6 +55,7 @@ class ProfileBuilder {
     void add_peers();
     void add_phases();
     void add_waits();
+    void add_axis();
     void add_sites();
     void sort_all();
     void sort_intervals();

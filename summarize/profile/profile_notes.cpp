@@ -37,6 +37,29 @@ class Notes : public NoteWriter {
   public:
     using NoteWriter::NoteWriter;
 
+    void add_axis() {
+        const ProfileAxis& axis = profile().axis;
+        uint64_t shown_ns = 0;
+        for (const ProfileBin& bin : axis.bins) {
+            for (uint64_t AxisFigures::*figure : kAxisFigures) {
+                if (figure != &AxisFigures::bytes_sent) shown_ns += bin.sum.*figure;
+            }
+        }
+        const uint64_t all_ns = profile().total_ns - profile().paused_ns;
+        const uint64_t lacking_ns = all_ns > shown_ns ? all_ns - shown_ns : 0;
+        const bool notable =
+            static_cast<double>(lacking_ns) >
+            std::max(kTimeTolerance * static_cast<double>(all_ns), kLeastTimeGap_ns);
+        if (axis.missing_threads != 0 || (notable && !axis.bins.empty())) {
+            add(fmt::format("the run over time lacks {:.3g} s: {}",
+                            static_cast<double>(lacking_ns) / 1e9,
+                            axis.missing_threads != 0
+                                ? "no room for all threads in the record files"
+                                : "time of threads without calls, or of regions that are not "
+                                  "recorded"));
+        }
+    }
+
     void add_missing_ranks() {
         if ((profile().merged_flags & kMergedPartial) == 0) return;
         // The ranks are sorted, so missing ranks are gaps between them. The cost follows the ranks
@@ -336,6 +359,7 @@ std::vector<std::string> notes_of(const Profile& profile, const LineResolver& li
                                   const Overcount& overcount) {
     Notes notes(profile);
     notes.add_missing_ranks();
+    notes.add_axis();
     notes.add_unfinished_ranks();
     notes.add_spawned();
     notes.add_flag(kFileNoUnwinder, "libunwind is missing, so call paths have one level");

@@ -109,6 +109,7 @@ def check_json(profile, sums):
         for key in _MEASURED if nodes[index]["kind"] == "comm" else _COUNTED:
             sums.equal(both[key], nodes[index].get(key, 0), f"{of_rows}: {key} of rows")
 
+    _axis(profile, sums)
     _partners(profile, kinds, sums)
     _causes(profile, kinds, sums)
     for rank in profile["ranks"]:
@@ -116,6 +117,43 @@ def check_json(profile, sums):
         sums.below(rank["intrusion_ns"], rank["real_ns"], f"{where}: intrusion_ns, real_ns")
         if rank["state"] == "finalized":  # else real time ends with the last call
             sums.below(rank.get("usage_ns", 0), rank["real_ns"], f"{where}: usage_ns, real_ns")
+
+
+# The parts of the time in bins, and as totals.
+_AXIS = {"computation_ns": "computation_ns", "transfer_ns": "transfer_ns", "waiting_ns": "blocked_ns",
+         "omp_wait_ns": "omp_wait_ns", "omp_idle_ns": "omp_idle_ns", "io_ns": "io_ns"}
+
+
+def axis_sums(profile):
+    """The sum over all bins of the run over time, by part."""
+    return {part: sum(bin.get(part, [0])[0] for bin in profile["time_bins"])
+            for part in (*_AXIS, "bytes_sent")}
+
+
+def _axis(profile, sums):
+    """The bins hold what the totals hold, but for what becomes a nanosecond in each node and bin; rows
+    are in their bin."""
+    if not profile.get("time_bins"):
+        return
+    got = axis_sums(profile)
+    rounded = (len(profile["nodes"]) + 256) * sum(max(1, rank["threads"]) for rank in profile["ranks"])
+    want = {part: profile[total] for part, total in _AXIS.items()}
+    if profile["blocked_ns"] != profile["sync_ns"]:  # what is estimated is waiting on one side only
+        for figures in (got, want):
+            figures["transfer_ns"] += figures["waiting_ns"]
+            figures["waiting_ns"] = 0
+    for part, total_ns in want.items():
+        if abs(got[part] - total_ns) > max(rounded, 2e-3 * profile["total_ns"], 1e6):
+            sums.errors.append(f"run over time: {part} is {got[part]} and not {total_ns}")
+    got = axis_sums(profile)
+    rows = {}
+    for row in profile["time_bin_rows"]:
+        rows.setdefault(row["bin"], []).append(row)
+    for bin in profile["time_bins"]:
+        for part in got if bin["bin"] in rows else ():
+            values = [row.get(part, 0) for row in rows[bin["bin"]]]
+            want = [sum(values), min(values), max(values)]
+            sums.equal(bin.get(part, [0, 0, 0]), want, f"run over time, bin {bin['bin']}: {part} of rows")
 
 
 def _partners(profile, kinds, sums):

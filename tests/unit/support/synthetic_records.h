@@ -280,6 +280,18 @@ class RecordFile {
         part.next = last_thread().first_metric;
         last_thread().first_metric = cell;
     }
+    // Of the last thread: bins from `first` on, so many of them used. The axis continues at `from`.
+    AxisBin* add_axis(uint64_t first, uint32_t shift, uint32_t used, uint64_t from) {
+        const CellIndex bins = add_cells(kAxisBins);
+        TimeAxis& axis = last_thread().axis;
+        axis.bins = bins;
+        axis.first_bin = first;
+        axis.bin_shift = shift;
+        axis.last_bin = used - 1;
+        axis.bin_end = (first + used) << shift;
+        axis.from = from;
+        return &at<AxisBin>(bins);
+    }
 
   private:
     struct alignas(kCellBytes) Cell {

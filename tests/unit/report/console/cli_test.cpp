@@ -165,6 +165,8 @@ TEST_F(CliTest, ReportChecksItsValues) {
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, 2);
     EXPECT_FALSE(parse_report({"--left-out", "--format", "json"}));
+    EXPECT_TRUE(parse_report({"--over-time", "--format", "csv", "--per-rank"}));
+    EXPECT_FALSE(parse_report({"--over-time"}));
 }
 
 TEST_F(CliTest, SitesChecksItsValues) {

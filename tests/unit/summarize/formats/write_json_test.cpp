@@ -262,6 +262,10 @@ TEST(WriteJson, EveryFigureIsInTheSchema) {
     profile.intervals[0].or_after = true;
     profile.intervals[0].lines = {{"exp", "", 0, 7, 1, true}};
     profile.stalls = {{0, 7, 1, 7, 7, 7, 7, 7, 7}};
+    const AxisFigures course{7, 7, 7, 7, 7, 7, 7};
+    profile.axis.width_ns = 8;
+    profile.axis.bins = {{0, 1, 1, course, course, course}};
+    profile.axis.rows = {{0, 0, course}};
     const Json written = Json::parse(write_profile_json(profile));
     expect_keys(written, profile_schema(), profile_schema(), "");
     // Their number equals the structure's: none is missing here, or written without a name.

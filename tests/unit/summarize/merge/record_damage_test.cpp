@@ -90,7 +90,7 @@ TEST(RecordDamage, FiguresThatCannotBeAreDamage) {
     EXPECT_FALSE(changed([](Example* e) {
         e->file.part(e->send).sync_ticks = 101;
         e->file.last_thread().open_depth = 1;
-        e->file.last_thread().open[0].node = e->send;
+        e->file.last_thread().open.node = e->send;
     }));
 }
 

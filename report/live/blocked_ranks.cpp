@@ -1,0 +1,49 @@
+// Removes ranks that somebody can release until none is left that can go on; see blocked_ranks.h.
+#include "report/live/blocked_ranks.h"
+
+#include <algorithm>
+
+namespace dwell {
+
+std::set<uint32_t> stuck_ranks(const std::map<uint32_t, WaitsFor>& waits,
+                               const std::set<uint32_t>& gone) {
+    std::set<uint32_t> stuck;
+    for (const auto& [rank, needed] : waits) {
+        if (!needed.ranks.empty()) stuck.insert(rank);
+    }
+    const auto comes_never = [&](uint32_t rank) {
+        return stuck.count(rank) != 0 || gone.count(rank) != 0;
+    };
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (const auto& [rank, needed] : waits) {
+            if (stuck.count(rank) == 0) continue;
+            const std::vector<uint32_t>& ranks = needed.ranks;
+            const bool stays = needed.needs == Needs::kAny
+                                   ? std::all_of(ranks.begin(), ranks.end(), comes_never)
+                                   : std::any_of(ranks.begin(), ranks.end(), comes_never);
+            if (stays) continue;
+            stuck.erase(rank);
+            changed = true;
+        }
+    }
+    return stuck;
+}
+
+std::vector<uint32_t> circle_of(const std::map<uint32_t, WaitsFor>& waits,
+                                const std::set<uint32_t>& stuck) {
+    if (stuck.empty()) return {};
+    std::vector<uint32_t> path;
+    for (uint32_t rank = *stuck.begin();;) {
+        const auto seen = std::find(path.begin(), path.end(), rank);
+        if (seen != path.end()) return {seen, path.end()};
+        path.push_back(rank);
+        const std::vector<uint32_t>& next = waits.at(rank).ranks;
+        const auto on = std::find_if(next.begin(), next.end(),
+                                     [&](uint32_t other) { return stuck.count(other) != 0; });
+        if (on == next.end()) return {};
+        rank = *on;
+    }
+}
+
+}  // namespace dwell

@@ -1,0 +1,50 @@
+// Reads a job from outside and prints where it is; see where.h.
+#include "report/live/where.h"
+
+#include <time.h>
+
+#include "report/console/output.h"
+#include "report/live/live_job.h"
+#include "report/results/show.h"
+
+namespace dwell {
+namespace {
+
+int64_t unix_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+int fail(const std::string& text) {
+    say(text);
+    return 1;
+}
+
+}  // namespace
+
+int where_command(const WhereOptions& given) {
+    WhereOptions options = given;
+    if (options.width == 0) options.width = terminal_width(1);
+    if (options.width == 0) options.width = 80;
+    const tl::expected<std::string, std::string> directory = find_job(options.job);
+    if (!directory) return fail(directory.error());
+    size_t left_out = 0;
+    tl::expected<Merged, std::string> first = read_job(*directory, &left_out);
+    if (!first) return fail(first.error());
+    const Positions before = positions_of(*first, nullptr);
+    const timespec second{1, 0};
+    nanosleep(&second, nullptr);
+    tl::expected<Merged, std::string> merged = read_job(*directory, &left_out);
+    if (!merged) return fail("the job has ended meanwhile");
+    const int64_t now = unix_ns();
+    const Positions positions = positions_of(*merged, &before);
+    const std::string text =
+        options.json ? where_json(positions, now) : where_text(positions, now, options);
+    const Outcome written = write_all(1, text, "standard output");
+    if (!written) return fail(written.error());
+    if (left_out != 0) say(std::to_string(left_out) + " record files could not be read; left out");
+    return left_out == 0 ? 0 : 1;
+}
+
+}  // namespace dwell
