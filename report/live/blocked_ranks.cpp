@@ -19,10 +19,12 @@ std::set<uint32_t> stuck_ranks(const std::map<uint32_t, WaitsFor>& waits,
         for (const auto& [rank, needed] : waits) {
             if (stuck.count(rank) == 0) continue;
             const std::vector<uint32_t>& ranks = needed.ranks;
-            const bool stays = needed.needs == Needs::kAny
-                                   ? std::all_of(ranks.begin(), ranks.end(), comes_never)
-                                   : std::any_of(ranks.begin(), ranks.end(), comes_never);
+            const bool stays = std::any_of(needed.sure.begin(), needed.sure.end(), comes_never) ||
+                               (needed.needs == Needs::kAny
+                                    ? std::all_of(ranks.begin(), ranks.end(), comes_never)
+                                    : std::any_of(ranks.begin(), ranks.end(), comes_never));
             if (stays) continue;
+            // Ranks that wait for it may go on as well: another round finds them.
             stuck.erase(rank);
             changed = true;
         }

@@ -246,7 +246,10 @@ int finalize(EntryForm form, const Frame* frame) {
     resume();
     Call state;
     const bool recorded = enter(&state, MpiCall::kFinalize, frame, form);
-    if (recorded) start(&state);
+    if (recorded) {
+        expect_rank(&state, reinterpret_cast<uintptr_t>(g_mpi.comm_world), kAnyRank);
+        start(&state);
+    }
     close_order();
     gather_profiled(recorded ? &state : nullptr);
     if (g_ends_inside) {
