@@ -56,8 +56,11 @@ char thread_state(int32_t pid, int32_t tid) {
 }
 
 bool is_own_pid_namespace(uint64_t inode) {
-    struct stat own {};
-    return inode == 0 || stat("/proc/self/ns/pid", &own) != 0 || own.st_ino == inode;
+    static const uint64_t own = [] {
+        struct stat about {};
+        return stat("/proc/self/ns/pid", &about) == 0 ? uint64_t{about.st_ino} : 0;
+    }();
+    return inode == 0 || own == 0 || own == inode;
 }
 
 std::string waiting_call(int32_t pid, int32_t tid) {

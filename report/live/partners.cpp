@@ -197,61 +197,72 @@ void Partners::find_requests(const MergedOpen& open, bool all, Position* positio
     if (seen || single) position->waits = waits;
 }
 
+// The collective statement of the process on that communicator; 0: it is in none.
+uint16_t Partners::collective_of(uint32_t rank, uint64_t comm_id) const {
+    const auto inside = in_call_.find(rank);
+    if (inside == in_call_.end()) return 0;
+    for (const MergedOpen* open : inside->second) {
+        const uint16_t call = merged_.nodes[open->statement].call;
+        const MergedComm* comm = comm_of(rank, open->handle);
+        const bool waits = call < kMpiCallCount && kMpiCalls[call].waits;
+        if (waits && comm != nullptr && comm->id == comm_id) return call;
+    }
+    return 0;
+}
+
 // A member that has entered as many collectives of the communicator has come, and perhaps left
-// again; a root may leave first.
+// again; a root may leave first. All members in one collective look for the same.
+const Partners::Gathering& Partners::gathering_of(const MergedComm& own, uint16_t call) const {
+    const auto [at, is_new] = gatherings_.try_emplace({own.id, own.entered, call});
+    Gathering& gathering = at->second;
+    if (!is_new) return gathering;
+    for (const MergedComm* member : members_.at(own.id)) {
+        const uint16_t there = collective_of(member->rank, own.id);
+        const bool numbered = own.entered != 0;
+        const bool has_come = numbered ? member->entered >= own.entered : there == call;
+        if (!has_come) {
+            gathering.missing.push_back(member->rank);
+        } else if (there != call && there != 0 && member->entered == own.entered) {
+            gathering.elsewhere[kMpiCalls[there].name].push_back(member->rank);
+        }
+    }
+    for (const auto& [name, ranks] : gathering.elsewhere) {
+        gathering.text += gathering.text.empty() ? "" : " and ";
+        gathering.text += whose_text(ranks, "is", "are") + " in " + name;
+    }
+    if (!gathering.text.empty()) {
+        gathering.text += " instead";
+    } else if (!gathering.missing.empty()) {
+        gathering.text = whose_text(gathering.missing, "has not come", "have not come");
+    }
+    if (!gathering.text.empty()) gathering.text += comm_text(&own);
+    return gathering;
+}
+
 void Partners::find_collective(const MergedOpen& open, uint16_t call, Position* position) const {
     const MergedComm* own = comm_of(open.rank, open.handle);
     if (own == nullptr) return;
-    std::vector<uint32_t> missing;
-    std::map<std::string, std::vector<uint32_t>> elsewhere;  // by function
+    const Gathering& gathering = gathering_of(*own, call);
     WaitsFor& waits = position->waits;
-    uint32_t root = kNoNode;
-    bool root_missing = false;
-    if (open.peer >= 0 && !own->inter) root = world_rank(own, open.peer);
-    for (const MergedComm* member : others_of(*own)) {
-        const auto inside = in_call_.find(member->rank);
-        const MergedOpen* same_comm = nullptr;
-        if (inside != in_call_.end()) {
-            for (const MergedOpen* other : inside->second) {
-                const MergedComm* comm = comm_of(other->rank, other->handle);
-                if (comm != nullptr && comm->id == own->id) same_comm = other;
-            }
-        }
-        const uint16_t there = same_comm != nullptr ? merged_.nodes[same_comm->statement].call : 0;
-        const bool numbered = own->entered != 0;
-        const bool has_come = numbered ? member->entered >= own->entered : there == call;
-        if (!has_come) {
-            missing.push_back(member->rank);
-            root_missing = root_missing || member->rank == root;
-        } else if (there != call && there < kMpiCallCount && there != 0 &&
-                   member->entered == own->entered && kMpiCalls[there].waits) {
-            elsewhere[kMpiCalls[there].name].push_back(member->rank);
-            waits.ranks.push_back(member->rank);
-        }
+    position->partner = gathering.text;
+    for (const auto& [name, ranks] : gathering.elsewhere) {
+        waits.ranks.insert(waits.ranks.end(), ranks.begin(), ranks.end());
     }
-    const std::string in = comm_text(own);
-    for (const auto& [name, ranks] : elsewhere) {
-        position->partner += position->partner.empty() ? "" : " and ";
-        position->partner += whose_text(ranks, "is", "are") + " in " + name;
-    }
-    if (!elsewhere.empty()) {
-        position->partner += " instead" + in;
-        return;
-    }
-    if (missing.empty()) return;
-    waits.ranks = missing;
+    if (!waits.ranks.empty()) return;
+    waits.ranks = gathering.missing;
     const std::string_view name = kMpiCalls[call].name;
     const bool gathers = is_one_of(name, {"MPI_Reduce", "MPI_Gather", "MPI_Gatherv"});
     const bool spreads = is_one_of(name, {"MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"});
     if (gathers || spreads) {
         // Other members may pass data on, so it is not known which of them is needed.
-        const bool is_root = root == open.rank;
-        if (!(is_root && gathers)) waits.needs = Needs::kAny;
-        if (root_missing && spreads) waits.sure = {root};
+        const uint32_t root = own->inter ? kNoNode : world_rank(own, open.peer);
+        if (!(root == open.rank && gathers)) waits.needs = Needs::kAny;
+        const std::vector<uint32_t>& missing = gathering.missing;
+        const bool lacks_root = std::find(missing.begin(), missing.end(), root) != missing.end();
+        if (lacks_root && spreads) waits.sure = {root};
     } else if (is_one_of(name, {"MPI_Scan", "MPI_Exscan"})) {
         waits.needs = Needs::kAny;
     }
-    position->partner = whose_text(missing, "has not come", "have not come") + in;
 }
 
 void Partners::find_window_lock(const MergedOpen& open, Position* position) const {

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "report/live/positions.h"
@@ -35,6 +37,14 @@ class Partners {
     void find_message(const MergedOpen& open, Position* position) const;
     void find_requests(const MergedOpen& open, bool all, Position* position) const;
     std::string request_text(const MergedRequest& request) const;
+    // What the members of a communicator that are in one collective wait for.
+    struct Gathering {
+        std::vector<uint32_t> missing;
+        std::map<std::string, std::vector<uint32_t>> elsewhere;  // by function
+        std::string text;
+    };
+    uint16_t collective_of(uint32_t rank, uint64_t comm_id) const;
+    const Gathering& gathering_of(const MergedComm& own, uint16_t call) const;
     void find_collective(const MergedOpen& open, uint16_t call, Position* position) const;
     void find_window_lock(const MergedOpen& open, Position* position) const;
     void find_lock(const MergedLock& wanted, Position* position) const;
@@ -46,6 +56,8 @@ class Partners {
     std::map<uint32_t, std::vector<const MergedOpen*>> in_call_;         // by rank
     std::map<uint32_t, std::vector<const MergedRequest*>> requests_;     // by rank
     std::map<std::pair<uint32_t, uint32_t>, const MergedLock*> wanted_;  // by rank and thread
+    // By communicator, number of its collectives, and function.
+    mutable std::map<std::tuple<uint64_t, uint32_t, uint16_t>, Gathering> gatherings_;
 };
 
 }  // namespace dwell

@@ -326,11 +326,11 @@ BARRIER(bool, barrier_cancel)
     DWELL_EXPORT void GOMP_##name##_start(declared) {                       \
         DWELL_GOMP_CALL(name##_start);                                      \
         if (!call.observed) return next(given);                             \
-        omp_begin(OmpConstruct::construct, call.address);                   \
         want_lock(OmpConstruct::construct, what, call.address);             \
+        omp_begin(OmpConstruct::construct, call.address);                   \
         next(given);                                                        \
-        take_lock(what, OmpConstruct::construct != OmpConstruct::kOrdered); \
         omp_acquired(OmpConstruct::construct, true);                        \
+        take_lock(what, OmpConstruct::construct != OmpConstruct::kOrdered); \
     }                                                                       \
     DWELL_EXPORT void GOMP_##name##_end(declared) {                         \
         DWELL_GOMP_CALL(name##_end);                                        \

@@ -38,12 +38,14 @@ void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t mutex,
     const OmpConstruct construct = construct_of_mutex(kind);
     if (construct == OmpConstruct::kNone) return;
     const uint64_t place = place_of_mutex(codeptr);
+    // Outside of what is timed.
     if (is_lock(construct)) {
         omp_lock_requested(construct, place);
+        want_lock(construct, mutex, place);
     } else {
+        want_lock(construct, mutex, place);
         omp_begin(construct, place);
     }
-    want_lock(construct, mutex, place);
 }
 
 // At the end of a critical section libomp (14 to 19, kmp_csupport.cpp, __kmpc_end_critical) reads
@@ -64,14 +66,13 @@ bool is_held() {
 
 void mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t mutex, const void*) {
     const OmpConstruct construct = construct_of_mutex(kind);
-    if (construct != OmpConstruct::kNone) {
-        take_lock(mutex, g_releases_are_observed.load(std::memory_order_relaxed));
-    }
+    if (construct == OmpConstruct::kNone) return;
     if (is_lock(construct)) {
         omp_lock_acquired(construct);
-    } else if (construct != OmpConstruct::kNone) {
+    } else {
         omp_acquired(construct, is_held());
     }
+    take_lock(mutex, g_releases_are_observed.load(std::memory_order_relaxed));
 }
 void mutex_released(ompt_mutex_t kind, ompt_wait_id_t mutex, const void*) {
     const OmpConstruct construct = construct_of_mutex(kind);
