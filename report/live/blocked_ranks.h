@@ -26,10 +26,6 @@ struct WaitsFor {
 std::set<uint32_t> stuck_ranks(const std::map<uint32_t, WaitsFor>& waits,
                                const std::set<uint32_t>& gone);
 
-// Of these ranks those that wait for each other in a circle, from any of them; empty if none do.
-std::vector<uint32_t> circle_of(const std::map<uint32_t, WaitsFor>& waits,
-                                const std::set<uint32_t>& stuck);
-
 }  // namespace dwell
 
 #endif  // DWELL_REPORT_LIVE_BLOCKED_RANKS_H_

@@ -71,6 +71,7 @@ bool RecordReader::read_call(CellIndex cell, OpenCall* call, uint64_t* last_tick
 bool RecordReader::innermost_probe(CellIndex cell, ProbeEntry* found) const {
     const auto* live =
         reinterpret_cast<const ThreadRecord*>(file_ + static_cast<size_t>(cell) * kCellBytes);
+    const uint64_t probes = load_whole(&live->probes);
     const uint64_t depth = std::min(load_whole(&live->probe_depth), live->probe_stack_entries);
     const uint64_t cells = (depth + 1) * sizeof(ProbeEntry) / kCellBytes + 1;
     if (depth == 0 || !in_file(live->probe_stack, static_cast<uint32_t>(cells))) return false;
@@ -78,7 +79,8 @@ bool RecordReader::innermost_probe(CellIndex cell, ProbeEntry* found) const {
         file_ + static_cast<size_t>(live->probe_stack) * kCellBytes + depth * sizeof(ProbeEntry);
     *found = copy_whole<ProbeEntry>(entry);
     const ProbeEntry again = copy_whole<ProbeEntry>(entry);
-    return memcmp(found, &again, sizeof again) == 0 && load_whole(&live->probe_depth) == depth;
+    return memcmp(found, &again, sizeof again) == 0 && load_whole(&live->probe_depth) == depth &&
+           load_whole(&live->probes) == probes;
 }
 
 // The merged node of a node of the file, kNoNode if there is none. False without memory.

@@ -49,10 +49,5 @@ TEST(BlockedRanks, ThatWaitForNobodyKnownGoOn) {
     EXPECT_EQ(stuck_ranks({{0, all({})}, {1, all({0})}}, {}), Ranks{});
 }
 
-TEST(BlockedRanks, CircleLeavesOutThoseBeforeIt) {
-    const std::map<uint32_t, WaitsFor> waits{{0, all({1})}, {1, all({2})}, {2, all({1})}};
-    EXPECT_EQ(circle_of(waits, stuck_ranks(waits, {})), (std::vector<uint32_t>{1, 2}));
-}
-
 }  // namespace
 }  // namespace dwell

@@ -26,7 +26,7 @@ class WherePositions : public testing::Test {
         file.header().pid = getpid();
         file.header().start_ticks = kSecond;
         file.header().start_unix_ns = 1'700'000'000 * int64_t{kSecond};
-        file.add_module(1, "/bin/nothing", std::string(20, 'b'));
+        file.add_module(1, "/home/u/app", std::string(20, 'b'));
         root_ = file.add_thread(0, {});
         file.last_thread().tid = getpid();
         file.last_thread().start_ticks = file.last_thread().last_ticks = kSecond;

@@ -31,9 +31,6 @@ class ChangingRecords : public testing::Test {
             nodes_[i] = file_.add_communication(root, 0, i, "MPI_Recv", {});
         }
         for (uint64_t i = 0; i < kEntries; ++i) file_.add_request(0, kReceiveRequest, 0, 0, 0);
-        procedure_[0] = file_.add_probe(root, SiteKind::kOpenMp, 0, 1000, {});
-        procedure_[1] = file_.add_probe(root, SiteKind::kOpenMp, 0, 1001, {});
-        file_.open_probe(procedure_[0], 0);
     }
 
     // Calls `change` of 1, 2, 3 … in a thread of its own while `look` reads.
@@ -57,7 +54,6 @@ class ChangingRecords : public testing::Test {
     static constexpr uint64_t kEntries = 4;
     RecordFile file_;
     CellIndex nodes_[kNodes];
-    CellIndex procedure_[2];
 };
 
 // In the order of enter(), expect_…(), start() and leave().
@@ -130,23 +126,6 @@ TEST_F(ChangingRecords, OfOneRequestStayTogether) {
     EXPECT_GT(found, 0u);
 }
 
-TEST_F(ChangingRecords, OfOneOpenProcedureStayTogether) {
-    ThreadRecord& thread = file_.last_thread();
-    auto* entry = &file_.at<ProbeEntry>(thread.probe_stack) + 1;
-    while_changing(
-        [&](uint64_t k) {
-            store(&entry->frame, k);
-            store(&entry->entry_virtual, kEpoch + k);
-            store(&entry->node, procedure_[k % 2]);
-        },
-        [&](const Merged& merged) {
-            const MergedOpen& at = merged.open[0];
-            if (at.node == 0 || at.probe_unix_ns == 0) return;
-            EXPECT_EQ(merged.nodes[at.node].offset - 1000,
-                      static_cast<uint64_t>(at.probe_unix_ns) % 2);
-        });
-}
-
 TEST(RecordPlaces, HaveOnlyNodesOfOpenPaths) {
     RecordFile file(0, 2);
     file.add_module(1, "/bin/app", std::string(20, 'b'));
@@ -182,7 +161,26 @@ TEST(RecordPlaces, OfAnOlderLayoutAreNotRead) {
     EXPECT_FALSE(add_places(&merged, file.data(), file.bytes()));
 }
 
-// Held by two ranks, of which one ends: only what is held now is read.
+// Outside of MPI: the innermost of the open procedures, since when it is open in real time.
+TEST(RecordPlaces, AreInTheInnermostProcedure) {
+    RecordFile file(0, 2);
+    file.header().state = FileState::kRunning;
+    const CellIndex root = file.add_thread(0, {});
+    const CellIndex outer = file.add_probe(root, SiteKind::kProcedure, 0, 0x10, {});
+    const CellIndex inner = file.add_probe(outer, SiteKind::kOpenMp, 0, 0x20, {});
+    file.open_probe(outer, 100);
+    file.open_probe(inner, 200);
+    file.last_thread().last_ticks = 90;
+    file.last_thread().intrusion_ticks = 7;
+    Merged merged;
+    ASSERT_TRUE(add_places(&merged, file.data(), file.bytes()));
+    ASSERT_EQ(merged.open.size(), 1u);
+    EXPECT_FALSE(merged.open[0].is_in_call);
+    EXPECT_EQ(merged.nodes[merged.open[0].node].offset, 0x20u);
+    EXPECT_EQ(merged.open[0].probe_unix_ns, 207);
+    EXPECT_EQ(merged.open[0].since_unix_ns, 90);
+}
+
 TEST(RecordPlaces, HoldLocks) {
     RecordFile file(0, 2);
     const CellIndex root = file.add_thread(3, {});
