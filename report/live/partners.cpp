@@ -248,6 +248,7 @@ void Partners::find_collective(const MergedOpen& open, uint16_t call, Position* 
     for (const auto& [name, ranks] : gathering.elsewhere) {
         waits.ranks.insert(waits.ranks.end(), ranks.begin(), ranks.end());
     }
+    std::sort(waits.ranks.begin(), waits.ranks.end());
     if (!waits.ranks.empty()) return;
     waits.ranks = gathering.missing;
     const std::string_view name = kMpiCalls[call].name;

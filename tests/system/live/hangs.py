@@ -73,7 +73,7 @@ HANGS = {
     "mismatch": Hang(
         {0: ("MPI_Bcast", "bcast"), 1: ("MPI_Barrier", "mismatch"), 2: MEET},
         {0: [1, 2], 1: [0, 2], 2: [0, 1]},
-        says=["rank 0, which is in MPI_Bcast and rank 1, which is in MPI_Barrier instead"]),
+        says=["rank 1, which is in MPI_Barrier and rank 0, which is in MPI_Bcast instead"]),
 }
 
 
