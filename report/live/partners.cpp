@@ -157,6 +157,7 @@ void Partners::find_requests(const MergedOpen& open, bool all, Position* positio
                                      [&](const MergedRequest* one) { return !wanted(*one); }),
                       pending.end());
     };
+    keep([](const MergedRequest& one) { return one.kind != kMessageHandle; });
     const bool single = open.requests == 1 && open.request != 0;
     const bool marked =
         all && std::any_of(pending.begin(), pending.end(),

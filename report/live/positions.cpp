@@ -45,6 +45,7 @@ class Reader {
           partners_(merged, [this](const MergedLock& lock) { return place_of(lock); }) {
         for (const MergedProcess& process : merged.processes) {
             if (!is_own_pid_namespace(process.pid_namespace)) invisible_.insert(process.rank);
+            if (process.paused) paused_.insert(process.rank);
         }
     }
 
@@ -57,6 +58,7 @@ class Reader {
         position.state =
             invisible_.count(open.rank) != 0 ? kNotVisible : thread_state(open.pid, open.tid);
         position.is_in_call = open.is_in_call;
+        position.paused = paused_.count(open.rank) != 0 && !open.is_in_call;
         position.since_unix_ns = open.since_unix_ns;
         position.path = path_to(open.node);
         if (!open.is_in_call) read_outside(open, &position);
@@ -134,6 +136,7 @@ class Reader {
     CallPaths paths_;
     Partners partners_;
     std::set<uint32_t> invisible_;
+    std::set<uint32_t> paused_;
     std::map<uint32_t, std::vector<std::string>> known_;
 };
 

@@ -35,6 +35,7 @@ struct Position {
     char state = '\0';
     bool is_in_call = false;
     bool in_openmp = false;  // waits in OpenMP: at a barrier, for a lock, for work
+    bool paused = false;     // recording is switched off: what it does now is not known
     bool moved = false;      // since the reading before
     int64_t since_unix_ns = 0;
     // "main", "step heat.c:30", "MPI_Recv heat.c:8": outermost first.

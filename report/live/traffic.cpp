@@ -21,7 +21,7 @@ class Counts {
     Counts(const MappedRecords& records, uint32_t peer) : records_(records), peer_(peer) {
         const FileHeader& header = records.header();
         known_ = header.magic == kRecordMagic && header.version == kRecordLayoutVersion &&
-                 header.reset_ticks == 0 && (header.flags & kFileFull) == 0;
+                 header.reset_ticks == 0 && header.paused == 0 && (header.flags & kFileFull) == 0;
         uint64_t left = records.bytes() / kCellBytes;  // a damaged list may be a circle
         ThreadRecord thread;
         for (CellIndex at = header.first_thread; known_ && at != 0 && left-- > 0;
@@ -102,14 +102,17 @@ uint32_t awaited_sender(const Merged& merged, const MergedOpen& open, const Posi
     return receives || waits ? position.waits.ranks.front() : kNoNode;
 }
 
-// Receives of `rank` from `sender`, or from any rank, that wait beside this statement.
-uint64_t other_receives(const Merged& merged, const MergedOpen& open) {
-    uint64_t receives = 0;
+// Messages that may have been taken, but not counted: by requests that the statement does not wait
+// for, and by MPI_Mprobe.
+uint64_t taken_apart(const Merged& merged, const MergedOpen& open) {
+    const CallClass call = kMpiCalls[merged.nodes[open.statement].call].call_class;
+    const uint64_t awaited = call == CallClass::kWait && open.requests == 1 ? open.request : 0;
+    uint64_t taken = 0;
     for (const MergedRequest& request : merged.open_requests) {
-        const bool other = request.rank == open.rank && request.handle != open.request;
-        if (other && request.kind == kReceiveRequest) ++receives;
+        if (request.rank != open.rank || request.handle == awaited) continue;
+        if (request.kind == kReceiveRequest || request.kind == kMessageHandle) ++taken;
     }
-    return receives;
+    return taken;
 }
 
 // What `rank` sends to `receiver` at this moment, if it is in a blocking send to it.
@@ -158,7 +161,7 @@ void add_findings(const std::string& directory, const Merged& merged, Positions*
         } else if (*messages == 0) {
             position->finding =
                 fmt::format("rank {} has sent no message that is not received", sender);
-        } else if (*messages > other_receives(merged, open)) {
+        } else if (*messages > taken_apart(merged, open)) {
             position->finding = fmt::format(
                 "{} message{} of rank {} {} not received: no receive has asked for that tag and "
                 "communicator",

@@ -209,7 +209,8 @@ class Tree {
             const std::string shortest = since_text(last);
             const std::string time = longest == shortest ? longest : shortest + " to " + longest;
             const std::string names = facts.size() > 1 ? who_text(these) + ": " : "";
-            const bool computes = !of.front()->is_in_call && !of.front()->in_openmp;
+            const bool computes =
+                !of.front()->is_in_call && !of.front()->in_openmp && !of.front()->paused;
             canvas_->paragraph(
                 std::string(static_cast<size_t>(display_width(indent)) + 2, ' ') + names +
                     printable((computes ? "computing for " : "for ") + time + fact, utf8),
@@ -236,6 +237,7 @@ class Tree {
         if (!position.last.empty() && !position.in_openmp) {
             text += ", left " + position.last + " last";
         }
+        if (position.paused) text += ", recording is switched off: what it does now is not known";
         const bool plain = position.state == 'R' || position.state == '\0' ||
                            ((position.is_in_call || position.in_openmp) && position.state == 'S');
         if (!plain) text += std::string(", ") + state_text(position.state);
@@ -320,6 +322,7 @@ std::string where_json(const Positions& positions, int64_t now_ns) {
                                  {"state", state_text(position.state)},
                                  {"in_mpi", position.is_in_call},
                                  {"in_openmp", position.in_openmp},
+                                 {"paused", position.paused},
                                  {"moved", position.moved},
                                  {"for_ns", static_cast<uint64_t>(ns_since(position, now_ns))},
                                  {"path", position.path}};

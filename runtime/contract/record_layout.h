@@ -587,7 +587,7 @@ struct FileHeader {
     CellIndex first_comm;
     CellIndex first_requests;  // RequestBlock
     uint32_t requests_unseen;  // entries of the request table outside of the file, for lack of room
-    uint32_t reserved;
+    uint32_t paused;           // not 0: recording is switched off (MPI_Pcontrol)
     uint64_t pid_namespace;  // inode of the namespace of `pid`, 0: unknown
 };
 constexpr uint32_t kHeaderCells = 20;

@@ -344,7 +344,8 @@ struct MergedLock {
     int32_t target;
     int64_t since_unix_ns;  // wanted; 0: not known
 };
-// A request that is not complete as far as the program knows: see RequestRecord.
+// A request that is not complete as far as the program knows, or a matched message: see
+// RequestRecord.
 struct MergedRequest {
     uint32_t rank;
     uint8_t kind;
@@ -361,6 +362,7 @@ struct MergedProcess {
     uint64_t pid_namespace;
     uint32_t requests;         // all that are active; MergedRequest of at most kRequestsShown
     uint32_t requests_unseen;  // further entries of its request table lie outside of the file
+    bool paused;               // recording is switched off: what it does now is not known
 };
 constexpr uint32_t kRequestsShown = 1024;
 // A communicator of one process: see CommRecord.

@@ -195,7 +195,8 @@ bool RecordReader::add_locks(const ThreadRecord& thread) {
 
 bool RecordReader::read_process() {
     if (header_.state != FileState::kRunning) return true;
-    MergedProcess process{rank_, header_.pid, header_.pid_namespace, 0, header_.requests_unseen};
+    MergedProcess process{
+        rank_, header_.pid, header_.pid_namespace, 0, header_.requests_unseen, header_.paused != 0};
     return read_comms() && read_requests(&process.requests) && out_->processes.push(process);
 }
 
@@ -234,7 +235,7 @@ bool RecordReader::read_requests(uint32_t* active) {
         for (uint32_t i = 0; i < block.entries && in_file(cell, 2 + i); i++) {
             RequestRecord record;
             if (!read_request(cell + 1 + i, &record)) continue;
-            if (record.active == 0 || record.kind == kMessageHandle) continue;
+            if (record.active == 0) continue;
             *active += 1;
             if (*active > kRequestsShown) continue;
             const MergedRequest request{rank_,

@@ -2,7 +2,7 @@
 // second time with all lines known, as at its second reading. The files lie in a directory of their
 // own.
 //
-//     where_bench [ranks [nodes]]        (default 1000, 2000)
+//     where_bench [ranks [nodes]]        (default 1000, 200)
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -90,5 +90,5 @@ int measure(int ranks, int nodes) {
 }  // namespace dwell
 
 int main(int argc, char** argv) {
-    return dwell::measure(argc > 1 ? atoi(argv[1]) : 1000, argc > 2 ? atoi(argv[2]) : 2000);
+    return dwell::measure(argc > 1 ? atoi(argv[1]) : 1000, argc > 2 ? atoi(argv[2]) : 200);
 }

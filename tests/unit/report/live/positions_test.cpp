@@ -147,6 +147,19 @@ TEST_F(WherePositions, NameAtMostEightRequests) {
     EXPECT_EQ(at.pending, 20u);
 }
 
+TEST_F(WherePositions, LeaveOutMatchedMessages) {
+    RecordFile& file = rank(2);
+    in(&file, "MPI_Waitany").requests = 1;
+    file.add_request(64, kReceiveRequest, kWorld, 1, 1);
+    file.add_request(128, kMessageHandle, kWorld, 1, 2);
+    EXPECT_EQ(read().threads.at(0).pending, 1u);
+}
+
+TEST_F(WherePositions, AreNotKnownWhileRecordingIsOff) {
+    rank(1).header().paused = 1;
+    EXPECT_TRUE(read().threads.at(0).paused);
+}
+
 TEST_F(WherePositions, SayWhereNotAllRequestsAreKnown) {
     RecordFile& file = rank(2);
     in(&file, "MPI_Waitall").requests = 20;
