@@ -18,7 +18,7 @@ for file in "$BINDIR/dwell" "$LIBDIR/libdwell.so" "$LIBDIR/pkgconfig/dwell.pc" \
     [[ -s $prefix/$file ]] || fail "$file is missing"
 done
 wrappers="dwell-mpicc dwell-mpicxx dwell-mpifort dwell-gcc dwell-g++ dwell-gfortran dwell-clang dwell-clang++"
-for page in dwell dwell-run dwell-report dwell-recover dwell-info dwell-sites dwell-cc $wrappers; do
+for page in dwell dwell-run dwell-report dwell-recover dwell-where dwell-info dwell-sites dwell-cc $wrappers; do
     [[ -s $prefix/$MANDIR/man1/$page.1 ]] || fail "the manual page of $page is missing"
 done
 [[ -s $prefix/$MANDIR/man5/dwell-enable.5 ]] || fail "the manual page of dwell-enable is missing"

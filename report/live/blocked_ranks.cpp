@@ -19,31 +19,17 @@ std::set<uint32_t> stuck_ranks(const std::map<uint32_t, WaitsFor>& waits,
         for (const auto& [rank, needed] : waits) {
             if (stuck.count(rank) == 0) continue;
             const std::vector<uint32_t>& ranks = needed.ranks;
-            const bool stays = needed.needs == Needs::kAny
-                                   ? std::all_of(ranks.begin(), ranks.end(), comes_never)
-                                   : std::any_of(ranks.begin(), ranks.end(), comes_never);
+            const bool stays = std::any_of(needed.sure.begin(), needed.sure.end(), comes_never) ||
+                               (needed.needs == Needs::kAny
+                                    ? std::all_of(ranks.begin(), ranks.end(), comes_never)
+                                    : std::any_of(ranks.begin(), ranks.end(), comes_never));
             if (stays) continue;
+            // Ranks that wait for it may go on as well: another round finds them.
             stuck.erase(rank);
             changed = true;
         }
     }
     return stuck;
-}
-
-std::vector<uint32_t> circle_of(const std::map<uint32_t, WaitsFor>& waits,
-                                const std::set<uint32_t>& stuck) {
-    if (stuck.empty()) return {};
-    std::vector<uint32_t> path;
-    for (uint32_t rank = *stuck.begin();;) {
-        const auto seen = std::find(path.begin(), path.end(), rank);
-        if (seen != path.end()) return {seen, path.end()};
-        path.push_back(rank);
-        const std::vector<uint32_t>& next = waits.at(rank).ranks;
-        const auto on = std::find_if(next.begin(), next.end(),
-                                     [&](uint32_t other) { return stuck.count(other) != 0; });
-        if (on == next.end()) return {};
-        rank = *on;
-    }
 }
 
 }  // namespace dwell

@@ -1,7 +1,10 @@
-// Finds and reads jobs; see live_job.h. A file may grow, be renamed or vanish while it is read: it
-// is copied as it is, and the record reader checks every index.
+// Finds and reads jobs; see live_job.h. A file may grow, be renamed or vanish while it is read: the
+// record reader checks every index, and a mapped file stays as long as it is mapped.
 #include "report/live/live_job.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +16,7 @@
 #include <optional>
 
 #include "report/console/output.h"
+#include "report/live/kernel_view.h"
 #include "report/results/crash_recovery.h"
 #include "runtime/contract/record_layout.h"
 
@@ -26,9 +30,16 @@ std::string job_directories() {
     return named != nullptr && *named != '\0' ? named : "/dev/shm";
 }
 
+// A process of another namespace of process ids cannot be seen: its file must do.
 bool runs(const std::string& directory) {
     const std::vector<std::string> files = record_files(directory);
     return std::any_of(files.begin(), files.end(), [&](const std::string& name) {
+        const std::optional<FileHeader> header = read_header(directory + "/" + name);
+        if (!header) return false;
+        const bool known = header->version == kRecordLayoutVersion;
+        if (known && !is_own_pid_namespace(header->pid_namespace)) {
+            return header->state == FileState::kRunning;
+        }
         return owner_is_alive(directory + "/" + name);
     });
 }
@@ -50,7 +61,7 @@ tl::expected<std::string, std::string> find_job(const std::string& name) {
     if (!name.empty() && fs::is_directory(name)) return name;
     const std::string prefix = "dwell-" + std::to_string(getuid()) + "-";
     std::vector<std::string> found;
-    bool of_others = false;
+    size_t of_others = 0;
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(job_directories(), error)) {
         const std::string file = entry.path().filename().string();
@@ -58,7 +69,8 @@ tl::expected<std::string, std::string> find_job(const std::string& name) {
         if (lstat(entry.path().c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) continue;
         const bool own = file.starts_with(prefix) && about.st_uid == geteuid();
         if (!own) {
-            of_others = of_others || (file.starts_with("dwell-") && file.ends_with("-" + name));
+            const bool meant = name.empty() || file.ends_with("-" + name);
+            if (file.starts_with("dwell-") && meant) of_others += 1;
             continue;
         }
         const std::string job = file.substr(prefix.size());
@@ -68,10 +80,16 @@ tl::expected<std::string, std::string> find_job(const std::string& name) {
     }
     if (found.size() == 1) return found.front();
     if (found.empty() && !name.empty()) {
-        return tl::make_unexpected(of_others ? "the job " + name + " is another user's"
-                                             : "no job " + name + " runs on this host");
+        return tl::make_unexpected(of_others != 0 ? "the job " + name +
+                                                        " is another user's: only that user "
+                                                        "can look at it"
+                                                  : "no job " + name + " runs on this host");
     }
-    if (found.empty()) return tl::make_unexpected("no job of yours runs under dwell on this host");
+    if (found.empty()) {
+        return tl::make_unexpected(
+            "no job of yours runs under dwell on this host" +
+            (of_others == 0 ? std::string() : fmt::format("; other users have {}", of_others)));
+    }
     std::string text = std::to_string(found.size()) + " jobs run here:";
     for (const std::string& directory : found) {
         const std::string job = fs::path(directory).filename().string().substr(prefix.size());
@@ -79,6 +97,24 @@ tl::expected<std::string, std::string> find_job(const std::string& name) {
     }
     return tl::make_unexpected(text + "; name one of them: dwell where JOB");
 }
+
+namespace {
+
+// Of a job none of whose files could be read.
+std::string unread_text(const std::string& directory, size_t left_out) {
+    if (left_out == 0) return "there are no record files in " + directory;
+    for (const std::string& name : record_files(directory)) {
+        const std::optional<FileHeader> header = read_header(directory + "/" + name);
+        if (!header || header->version == kRecordLayoutVersion) continue;
+        return fmt::format(
+            "{} holds records of another version of dwell (layout {}, this one reads {}): use the "
+            "dwell that runs the job",
+            directory, header->version, kRecordLayoutVersion);
+    }
+    return "no record file in " + directory + " can be read by this version of dwell";
+}
+
+}  // namespace
 
 tl::expected<Merged, std::string> read_job(const std::string& directory, size_t* left_out) {
     Merged merged;
@@ -89,9 +125,42 @@ tl::expected<Merged, std::string> read_job(const std::string& directory, size_t*
         if (!bytes || !add_record_file(&merged, bytes->data(), bytes->size())) *left_out += 1;
     }
     if (!merged.ranks.empty()) return merged;
-    return tl::make_unexpected(*left_out == 0 ? "there are no record files in " + directory
-                                              : "no record file in " + directory +
-                                                    " can be read by this version of dwell");
+    return tl::make_unexpected(unread_text(directory, *left_out));
+}
+
+MappedRecords::MappedRecords(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) return;
+    struct stat about {};
+    const bool known = fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+                       about.st_size >= static_cast<off_t>(sizeof(FileHeader));
+    void* memory =
+        known ? mmap(nullptr, static_cast<size_t>(about.st_size), PROT_READ, MAP_SHARED, file, 0)
+              : MAP_FAILED;
+    close(file);
+    if (memory == MAP_FAILED) return;
+    data_ = static_cast<const char*>(memory);
+    bytes_ = static_cast<size_t>(about.st_size);
+}
+MappedRecords::MappedRecords(MappedRecords&& other) noexcept
+    : data_(other.data_), bytes_(other.bytes_) {
+    other.bytes_ = 0;
+}
+MappedRecords::~MappedRecords() {
+    if (bytes_ != 0) munmap(const_cast<char*>(data_), bytes_);
+}
+
+tl::expected<Merged, std::string> read_places(const std::string& directory, size_t* left_out) {
+    Merged merged;
+    *left_out = 0;
+    for (const std::string& name : record_files(directory)) {
+        const MappedRecords records(directory + "/" + name);
+        if (records.bytes() == 0 || !add_places(&merged, records.data(), records.bytes())) {
+            *left_out += 1;
+        }
+    }
+    if (!merged.ranks.empty()) return merged;
+    return tl::make_unexpected(unread_text(directory, *left_out));
 }
 
 }  // namespace dwell

@@ -6,6 +6,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "runtime/contract/record_layout.h"
 #include "summarize/merge/merged.h"
 
 namespace dwell {
@@ -17,6 +18,26 @@ tl::expected<std::string, std::string> find_job(const std::string& name);
 // All record files in `directory`, or an error of one line. `left_out`: files that could not be
 // read.
 tl::expected<Merged, std::string> read_job(const std::string& directory, size_t* left_out);
+
+// A record file as its process changes it.
+class MappedRecords {
+  public:
+    explicit MappedRecords(const std::string& path);
+    MappedRecords(MappedRecords&& other) noexcept;
+    ~MappedRecords();
+    MappedRecords(const MappedRecords&) = delete;
+    MappedRecords& operator=(const MappedRecords&) = delete;
+    const char* data() const { return data_; }
+    size_t bytes() const { return bytes_; }  // 0: there is no such file
+    const FileHeader& header() const { return *reinterpret_cast<const FileHeader*>(data_); }
+
+  private:
+    const char* data_ = nullptr;
+    size_t bytes_ = 0;
+};
+
+// The same files without figures: where their threads are (add_places). The job may run on.
+tl::expected<Merged, std::string> read_places(const std::string& directory, size_t* left_out);
 
 }  // namespace dwell
 

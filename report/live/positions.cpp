@@ -4,38 +4,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <tuple>
 
 #include "report/figures/names.h"
-#include "runtime/contract/mpi_calls.h"
+#include "report/live/kernel_view.h"
+#include "report/live/partners.h"
+#include "runtime/contract/omp_constructs.h"
 #include "summarize/attribution/call_paths.h"
 #include "summarize/model/statement_names.h"
 
 namespace dwell {
 namespace {
 
-// Field 3 of /proc/PID/task/TID/stat.
-char thread_state(int32_t pid, int32_t tid) {
-    std::ifstream file(fmt::format("/proc/{}/task/{}/stat", pid, tid));
-    std::string text;
-    std::getline(file, text);
-    const size_t name_end = text.rfind(')');
-    return name_end != std::string::npos && name_end + 2 < text.size() ? text[name_end + 2] : '\0';
-}
-
 std::string place_text(const std::string& file, int line) {
     const std::string name = file.substr(file.rfind('/') + 1);
     return line == 0 ? name : fmt::format("{}:{}", name, line);
 }
 
+// Whether a thread whose innermost entry this is waits for others.
+bool waits_in(const MergedNode& node) {
+    if (!is_openmp(node.kind)) return false;
+    switch (static_cast<OmpConstruct>(node.call)) {
+        case OmpConstruct::kBarrier:
+        case OmpConstruct::kImplicitBarrier:
+        case OmpConstruct::kTaskwait:
+        case OmpConstruct::kTaskgroupEnd:
+        case OmpConstruct::kIdle:
+            return true;
+        default:
+            return false;
+    }
+}
+
 class Reader {
   public:
-    explicit Reader(const Merged& merged) : merged_(merged), paths_(merged, &lines_) {
-        for (const MergedOpen& open : merged.open) {
-            if (open.is_in_call) by_comm_[comm_id(open)].push_back(&open);
+    Reader(const Merged& merged, LineResolver* lines)
+        : merged_(merged),
+          lines_(lines),
+          paths_(merged, lines),
+          partners_(merged, [this](const MergedLock& lock) { return place_of(lock); }) {
+        for (const MergedProcess& process : merged.processes) {
+            if (!is_own_pid_namespace(process.pid_namespace)) invisible_.insert(process.rank);
+            if (process.paused) paused_.insert(process.rank);
         }
-        for (const MergedComm& comm : merged.open_comms) members_[comm.id].push_back(&comm);
     }
 
     Position read(const MergedOpen& open) {
@@ -44,25 +55,52 @@ class Reader {
         position.thread = open.thread;
         position.pid = open.pid;
         position.tid = open.tid;
-        position.state = thread_state(open.pid, open.tid);
+        position.state =
+            invisible_.count(open.rank) != 0 ? kNotVisible : thread_state(open.pid, open.tid);
         position.is_in_call = open.is_in_call;
+        position.paused = paused_.count(open.rank) != 0 && !open.is_in_call;
         position.since_unix_ns = open.since_unix_ns;
         position.path = path_to(open.node);
-        if (open.statement != kNoNode && !open.is_in_call) {
-            const std::vector<std::string> path = path_to(open.statement);
-            if (!path.empty()) position.last = path.back();
-        }
-        if (open.is_in_call) find_partners(open, &position);
+        if (!open.is_in_call) read_outside(open, &position);
+        partners_.find(open, &position);
         return position;
     }
 
   private:
-    uint64_t comm_id(const MergedOpen& open) const {
-        return open.comm < merged_.open_comms.size() ? merged_.open_comms[open.comm].id : 0;
+    void read_outside(const MergedOpen& open, Position* position) {
+        const MergedNode& node = merged_.nodes[open.node];
+        const MergedLock* wanted = partners_.wanted_by(open);
+        position->in_openmp = wanted != nullptr || waits_in(node);
+        if (is_openmp(node.kind) && open.probe_unix_ns > position->since_unix_ns) {
+            position->since_unix_ns = open.probe_unix_ns;
+        }
+        if (open.statement != kNoNode) {
+            const std::vector<std::string> path = path_to(open.statement);
+            if (!path.empty()) position->last = path.back();
+        }
+        if (wanted == nullptr || wanted->since_unix_ns == 0) return;
+        position->since_unix_ns = wanted->since_unix_ns;  // a lock has no entry of its own
+        position->path.push_back("omp_set_lock " + place_of(*wanted));
+    }
+
+    std::string place_of(const MergedLock& lock) {
+        if (lock.node != kNoNode) {
+            const std::vector<std::string> path = path_to(lock.node);
+            return path.empty() ? "" : path.back();
+        }
+        if (lock.module >= merged_.modules.size()) return "";
+        const MergedModule& module = merged_.modules[lock.module];
+        const std::string build_id(reinterpret_cast<const char*>(module.build_id),
+                                   module.build_id_bytes);
+        const uint32_t number = lines_->add_module(merged_.text.data() + module.path, build_id);
+        const ResolvedAddress& resolved = lines_->resolve_call(number, lock.offset);
+        const SourceFrame& frame = resolved.frames.back();
+        return frame.line != 0 ? place_text(frame.file, frame.line) : resolved.place;
     }
 
     // Each procedure with the line of its call.
     std::vector<std::string> path_to(uint32_t node) {
+        if (const auto known = known_.find(node); known != known_.end()) return known->second;
         std::vector<std::string> texts;
         if (node >= merged_.nodes.size() || node == 0) return texts;
         std::string called_at;
@@ -89,130 +127,67 @@ class Reader {
             }
             called_at.clear();
         }
+        known_[node] = texts;
         return texts;
     }
 
-    // The rank in MPI_COMM_WORLD of a rank in the caller's communicator; kNoNode: not known.
-    uint32_t world_rank(const MergedOpen& open, int32_t rank) const {
-        if (open.comm >= merged_.open_comms.size() || rank < 0) return kNoNode;
-        const MergedComm& own = merged_.open_comms[open.comm];
-        for (const MergedComm* member : members_.at(own.id)) {
-            const bool addressed = !own.inter || member->side != own.side;
-            if (addressed && member->own == rank) return member->rank;
-        }
-        return kNoNode;
-    }
-
-    std::string name_of(uint32_t rank, int32_t given) const {
-        return rank != kNoNode ? fmt::format("rank {}", rank)
-                               : fmt::format("rank {} of its communicator", given);
-    }
-
-    void need_rank(const MergedOpen& open, int32_t rank, Position* position) const {
-        if (const uint32_t world = world_rank(open, rank); world != kNoNode) {
-            position->waits.ranks.push_back(world);
-        }
-    }
-
-    void need_members(const MergedOpen& open, Position* position) const {
-        for (const MergedComm* member : others_of(open)) {
-            position->waits.ranks.push_back(member->rank);
-        }
-    }
-
-    std::vector<const MergedComm*> others_of(const MergedOpen& open) const {
-        std::vector<const MergedComm*> others;
-        const auto members = members_.find(comm_id(open));
-        if (members == members_.end()) return others;
-        for (const MergedComm* member : members->second) {
-            if (member->rank != open.rank) others.push_back(member);
-        }
-        return others;
-    }
-
-    // The members that are not in the same collective.
-    void need_missing(const MergedOpen& open, Position* position) const {
-        const auto inside = by_comm_.find(comm_id(open));
-        const uint16_t call = merged_.nodes[open.statement].call;
-        for (const MergedComm* member : others_of(open)) {
-            const bool is_here =
-                inside != by_comm_.end() &&
-                std::any_of(inside->second.begin(), inside->second.end(),
-                            [&](const MergedOpen* other) {
-                                return other->rank == member->rank &&
-                                       merged_.nodes[other->statement].call == call;
-                            });
-            if (!is_here) position->waits.ranks.push_back(member->rank);
-        }
-        if (position->waits.ranks.empty()) return;
-        const std::vector<uint32_t>& missing = position->waits.ranks;
-        position->partner =
-            fmt::format("{}, which {} not come", ranks_text({missing.begin(), missing.end()}),
-                        missing.size() == 1 ? "has" : "have");
-    }
-
-    void find_partners(const MergedOpen& open, Position* position) const {
-        const uint16_t call = merged_.nodes[open.statement].call;
-        if (call >= kMpiCallCount) return;
-        const MpiCallInfo& info = kMpiCalls[call];
-        const std::string tag =
-            open.tag == kAnyTag ? ", any tag" : fmt::format(", tag {}", open.tag);
-        switch (info.call_class) {
-            case CallClass::kReceive:
-            case CallClass::kProbe:
-            case CallClass::kSendReceive:
-                if (open.peer == kAnyRank) {
-                    position->waits.needs = Needs::kAny;
-                    need_members(open, position);
-                    position->partner = "any rank" + tag;
-                    return;
-                }
-                if (open.peer == kNullRank) return;
-                need_rank(open, open.peer, position);
-                position->partner = name_of(world_rank(open, open.peer), open.peer) + tag;
-                return;
-            case CallClass::kSend:
-                if (open.peer == kNullRank) return;
-                need_rank(open, open.peer, position);
-                position->partner = name_of(world_rank(open, open.peer), open.peer) + tag;
-                return;
-            case CallClass::kWait:
-                position->partner =
-                    fmt::format("{} request{}", open.requests, open.requests == 1 ? "" : "s");
-                return;
-            case CallClass::kRma:
-                if (open.peer < 0) return;
-                position->partner = name_of(world_rank(open, open.peer), open.peer);
-                return;
-            default:
-                if (info.waits) need_missing(open, position);
-        }
-    }
-
     const Merged& merged_;
-    LineResolver lines_;
+    LineResolver* lines_;
     CallPaths paths_;
-    std::map<uint64_t, std::vector<const MergedOpen*>> by_comm_;
-    std::map<uint64_t, std::vector<const MergedComm*>> members_;
+    Partners partners_;
+    std::set<uint32_t> invisible_;
+    std::set<uint32_t> paused_;
+    std::map<uint32_t, std::vector<std::string>> known_;
 };
+
+// A rank goes on as long as one of its threads does. Threads without work wait for the others.
+void add_threads(const Positions& positions, uint32_t rank, const std::vector<size_t>& threads,
+                 std::map<uint32_t, WaitsFor>* waits) {
+    WaitsFor any{Needs::kAny, {}};
+    for (const size_t index : threads) {
+        const Position& position = positions.threads[index];
+        any.ranks.push_back(thread_key(index));
+        WaitsFor of_thread = position.waits;
+        for (const size_t other : threads) {
+            const Position& holder = positions.threads[other];
+            const std::vector<uint32_t>& needed = position.waits.threads;
+            if (std::find(needed.begin(), needed.end(), holder.thread) == needed.end()) continue;
+            of_thread.ranks.push_back(thread_key(other));
+        }
+        const std::string inside = position.path.empty() ? "" : position.path.back();
+        const bool at_barrier = position.in_openmp && (inside.find("barrier") == 0 ||
+                                                       inside.find("implicit barrier") == 0);
+        const bool without_work = position.path.empty() && position.thread != 0;
+        for (const size_t other : threads) {
+            if (other == index || !(at_barrier || without_work)) continue;
+            const Position& one = positions.threads[other];
+            const bool waits_too = one.path.empty() ? one.thread != 0 : one.path.back() == inside;
+            if (!waits_too) of_thread.ranks.push_back(thread_key(other));
+        }
+        if (!of_thread.ranks.empty()) (*waits)[thread_key(index)] = of_thread;
+    }
+    (*waits)[rank] = any;
+}
 
 }  // namespace
 
-std::string ranks_text(const std::set<uint32_t>& ranks) {
-    std::string text = ranks.size() == 1 ? "rank" : "ranks";
-    char separator = ' ';
-    for (auto at = ranks.begin(); at != ranks.end();) {
+std::string numbers_text(const std::set<uint32_t>& numbers) {
+    std::string text;
+    for (auto at = numbers.begin(); at != numbers.end();) {
         const uint32_t first = *at;
         uint32_t last = first;
-        while (++at != ranks.end() && *at == last + 1) last = *at;
-        text += fmt::format("{}{}", separator, first);
+        while (++at != numbers.end() && *at == last + 1) last = *at;
+        text += fmt::format("{}{}", text.empty() ? "" : ",", first);
         if (last != first) text += fmt::format("{}{}", last == first + 1 ? ',' : '-', last);
-        separator = ',';
     }
     return text;
 }
 
-Positions positions_of(const Merged& merged, const Positions* before) {
+std::string ranks_text(const std::set<uint32_t>& ranks) {
+    return (ranks.size() == 1 ? "rank " : "ranks ") + numbers_text(ranks);
+}
+
+Positions positions_of(const Merged& merged, const Positions* before, LineResolver* lines) {
     Positions positions;
     positions.world_size = merged.world_size;
     RankReader ranks(merged.ranks);
@@ -226,30 +201,45 @@ Positions positions_of(const Merged& merged, const Positions* before) {
             positions.gone.insert(rank.rank);
         }
     }
-    Reader reader(merged);
+    for (const MergedProcess& process : merged.processes) {
+        const bool incomplete = process.requests_unseen != 0 || process.requests > kRequestsShown;
+        if (incomplete) positions.incomplete.insert(process.rank);
+    }
+    LineResolver own_lines;
+    Reader reader(merged, lines != nullptr ? lines : &own_lines);
     for (const MergedOpen& open : merged.open) positions.threads.push_back(reader.read(open));
     std::stable_sort(positions.threads.begin(), positions.threads.end(),
                      [](const Position& a, const Position& b) {
                          return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
                      });
+    std::map<std::pair<uint32_t, uint32_t>, const Position*> earlier;
+    if (before != nullptr) {
+        for (const Position& one : before->threads) earlier[{one.rank, one.thread}] = &one;
+    }
     for (Position& position : positions.threads) {
         if (position.state == '\0' && position.thread == 0) positions.gone.insert(position.rank);
         if (before == nullptr) continue;
-        const auto same = std::find_if(
-            before->threads.begin(), before->threads.end(), [&](const Position& earlier) {
-                return earlier.rank == position.rank && earlier.thread == position.thread;
-            });
-        position.moved = same == before->threads.end() ||
-                         same->since_unix_ns != position.since_unix_ns ||
-                         same->path != position.path;
+        const auto same = earlier.find({position.rank, position.thread});
+        position.moved = same == earlier.end() ||
+                         same->second->since_unix_ns != position.since_unix_ns ||
+                         same->second->path != position.path;
     }
     return positions;
 }
 
 std::map<uint32_t, WaitsFor> waits_of(const Positions& positions) {
+    std::map<uint32_t, std::vector<size_t>> threads;
+    for (size_t i = 0; i < positions.threads.size(); ++i) {
+        if (positions.threads[i].state == '\0' && positions.threads[i].thread != 0) continue;
+        threads[positions.threads[i].rank].push_back(i);
+    }
     std::map<uint32_t, WaitsFor> waits;
-    for (const Position& position : positions.threads) {
-        if (position.is_in_call && position.thread == 0) waits[position.rank] = position.waits;
+    for (const auto& [rank, own] : threads) {
+        if (own.size() > 1) {
+            add_threads(positions, rank, own, &waits);
+        } else if (!positions.threads[own.front()].waits.ranks.empty()) {
+            waits[rank] = positions.threads[own.front()].waits;
+        }
     }
     return waits;
 }

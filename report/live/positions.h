@@ -11,42 +11,69 @@
 
 #include "report/live/blocked_ranks.h"
 #include "summarize/merge/merged.h"
+#include "summarize/symbols/lines.h"
 
 namespace dwell {
+
+// The state of a thread whose process cannot be seen from here: it belongs to another namespace of
+// process ids.
+constexpr char kNotVisible = '?';
+
+constexpr size_t kRequestsNamed = 8;
+
+struct SampledPlace {
+    std::string place;  // "solve.c:12"
+    uint32_t samples = 0;
+};
 
 struct Position {
     uint32_t rank = 0;
     uint32_t thread = 0;
     int32_t pid = 0;
     int32_t tid = 0;
-    char state = '\0';  // as the kernel says (proc(5)); 0: there is no such thread any more
+    // As the kernel says (proc(5)), or kNotVisible; 0: there is no such thread any more.
+    char state = '\0';
     bool is_in_call = false;
-    bool moved = false;  // since the reading before
+    bool in_openmp = false;  // waits in OpenMP: at a barrier, for a lock, for work
+    bool paused = false;     // recording is switched off: what it does now is not known
+    bool moved = false;      // since the reading before
     int64_t since_unix_ns = 0;
-    std::vector<std::string>
-        path;             // "main", "step heat.c:30", "MPI_Recv heat.c:8": outermost first
+    // "main", "step heat.c:30", "MPI_Recv heat.c:8": outermost first.
+    std::vector<std::string> path;
     std::string last;     // outside of MPI: the MPI line that was left last
     std::string partner;  // "rank 0, tag 7"; "rank 2, which has not come"; often empty
+    std::vector<std::string> requests;  // of a wait: pending ones, at most kRequestsNamed
+    uint32_t pending = 0;               // all of them that are known
+    std::string finding;                // what the records say about its message; often empty
+    std::string system_call;            // what it does in the kernel; often empty
+    std::vector<SampledPlace> samples;  // where it computed in the last second; most samples first
     WaitsFor waits;
 };
 
 struct Positions {
     std::vector<Position> threads;  // by rank and thread
     std::set<uint32_t> gone;        // ranks whose process has ended or left MPI
+    std::set<uint32_t> incomplete;  // ranks of whose requests not all are known
     uint32_t world_size = 0;
     std::string program;
     std::string host;
     int64_t start_unix_ns = 0;
 };
 
-// `before`: an earlier reading of the same job, or null.
-Positions positions_of(const Merged& merged, const Positions* before);
+// `before`: an earlier reading of the same job, or null. `lines` keeps what it has resolved, for
+// the next reading.
+Positions positions_of(const Merged& merged, const Positions* before,
+                       LineResolver* lines = nullptr);
 
-// "rank 2", "ranks 0,1,3-5".
+// "rank 2", "ranks 0,1,3-5"; without "rank" where `plain`.
 std::string ranks_text(const std::set<uint32_t>& ranks);
+std::string numbers_text(const std::set<uint32_t>& numbers);
 
-// Of the first thread of each rank.
+// Whom ranks wait for, by rank, and threads of ranks with several of them, by thread_key().
 std::map<uint32_t, WaitsFor> waits_of(const Positions& positions);
+constexpr uint32_t kFirstThreadKey = 1u << 31;
+// Of the index-th thread in Positions::threads.
+inline uint32_t thread_key(size_t index) { return kFirstThreadKey + static_cast<uint32_t>(index); }
 
 }  // namespace dwell
 

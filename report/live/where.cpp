@@ -2,9 +2,15 @@
 #include "report/live/where.h"
 
 #include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "report/console/output.h"
+#include "report/live/kernel_view.h"
 #include "report/live/live_job.h"
+#include "report/live/thread_samples.h"
+#include "report/live/traffic.h"
 #include "report/results/show.h"
 
 namespace dwell {
@@ -21,6 +27,16 @@ int fail(const std::string& text) {
     return 1;
 }
 
+void add_system_calls(Positions* positions) {
+    size_t asked = 0;
+    for (Position& position : positions->threads) {
+        const bool asleep = position.state == 'S' || position.state == 'D';
+        if (!asleep || position.is_in_call || position.in_openmp || ++asked > kMostSampled)
+            continue;
+        position.system_call = waiting_call(position.pid, position.tid);
+    }
+}
+
 }  // namespace
 
 int where_command(const WhereOptions& given) {
@@ -30,15 +46,25 @@ int where_command(const WhereOptions& given) {
     const tl::expected<std::string, std::string> directory = find_job(options.job);
     if (!directory) return fail(directory.error());
     size_t left_out = 0;
-    tl::expected<Merged, std::string> first = read_job(*directory, &left_out);
-    if (!first) return fail(first.error());
-    const Positions before = positions_of(*first, nullptr);
-    const timespec second{1, 0};
-    nanosleep(&second, nullptr);
-    tl::expected<Merged, std::string> merged = read_job(*directory, &left_out);
+    LineResolver lines;
+    Positions before;
+    ThreadSamples samples;
+    {
+        const tl::expected<Merged, std::string> first = read_places(*directory, &left_out);
+        if (!first) return fail(first.error());
+        before = positions_of(*first, nullptr, &lines);
+        samples.begin(before);
+    }
+    timespec second{1, 0};
+    while (nanosleep(&second, &second) != 0 && errno == EINTR) {
+    }
+    const tl::expected<Merged, std::string> merged = read_places(*directory, &left_out);
     if (!merged) return fail("the job has ended meanwhile");
     const int64_t now = unix_ns();
-    const Positions positions = positions_of(*merged, &before);
+    Positions positions = positions_of(*merged, &before, &lines);
+    samples.end(&lines, &positions);
+    add_system_calls(&positions);
+    add_findings(*directory, *merged, &positions);
     const std::string text =
         options.json ? where_json(positions, now) : where_text(positions, now, options);
     const Outcome written = write_all(1, text, "standard output");

@@ -13,9 +13,31 @@
 
 #include "report/figures/names.h"
 #include "report/figures/text_style.h"
+#include "report/live/thread_samples.h"
 
 namespace dwell {
 namespace {
+
+using Who = std::set<std::pair<uint32_t, uint32_t>>;  // rank and thread
+
+std::set<uint32_t> ranks_of(const Who& who) {
+    std::set<uint32_t> ranks;
+    for (const auto& [rank, thread] : who) ranks.insert(rank);
+    return ranks;
+}
+
+// "ranks 0,3-17"; "rank 0 threads 1-3"; "ranks 0-3, 12 threads".
+std::string who_text(const Who& who) {
+    const std::set<uint32_t> ranks = ranks_of(who);
+    const bool firsts =
+        std::all_of(who.begin(), who.end(), [](const auto& one) { return one.second == 0; });
+    if (firsts) return ranks_text(ranks);
+    if (ranks.size() > 1) return fmt::format("{}, {} threads", ranks_text(ranks), who.size());
+    std::set<uint32_t> threads;
+    for (const auto& [rank, thread] : who) threads.insert(thread);
+    return fmt::format("{} thread{} {}", ranks_text(ranks), threads.size() == 1 ? "" : "s",
+                       numbers_text(threads));
+}
 
 double ns_since(const Position& position, int64_t now_ns) {
     return static_cast<double>(std::max<int64_t>(now_ns - position.since_unix_ns, 0));
@@ -30,43 +52,57 @@ const char* state_text(char state) {
         case 'D':
             return "waiting for a device";
         case 'T':
-        case 't':
             return "stopped";
+        case 't':
+            return "stopped by a debugger";
+        case kNotVisible:
+            return "not visible from here (another pid namespace)";
         default:
             return "ended";
     }
 }
 
-// Ranks in the same statement, for the same partner.
+// Threads in the same statement, for the same partner.
 struct Group {
     std::string where;
-    std::set<uint32_t> needed;
-    std::set<uint32_t> ranks;
+    std::string needed;
+    Who who;
 };
 
-std::vector<Group> groups_of(const Positions& positions, const std::set<uint32_t>& ranks) {
-    std::map<std::pair<std::string, std::set<uint32_t>>, std::set<uint32_t>> by_place;
-    for (const Position& position : positions.threads) {
-        if (position.thread != 0 || ranks.count(position.rank) == 0) continue;
-        const std::string where = position.path.empty() ? "" : position.path.back();
-        const std::vector<uint32_t>& needed = position.waits.ranks;
-        by_place[{where, {needed.begin(), needed.end()}}].insert(position.rank);
+std::string needed_text(const Position& position) {
+    const std::vector<uint32_t>& ranks = position.waits.ranks;
+    if (ranks.empty()) return position.partner;
+    const bool holds = position.partner.find("hold") != std::string::npos;
+    if (holds) return position.partner;
+    const std::string all = ranks_text({ranks.begin(), ranks.end()});
+    const bool any = position.waits.needs == Needs::kAny && ranks.size() > 1;
+    return any ? "any of " + all : all;
+}
+
+std::vector<Group> groups_of(const Positions& positions, const std::set<uint32_t>& stuck,
+                             const std::map<uint32_t, WaitsFor>& waits) {
+    std::map<std::pair<std::string, std::string>, Who> by_place;
+    for (size_t i = 0; i < positions.threads.size(); ++i) {
+        const Position& position = positions.threads[i];
+        const bool of_many = waits.count(thread_key(i)) != 0;
+        if (stuck.count(of_many ? thread_key(i) : position.rank) == 0) continue;
+        const std::string needed = needed_text(position);
+        if (needed.empty() || position.path.empty()) continue;
+        by_place[{position.path.back(), needed}].insert({position.rank, position.thread});
     }
     std::vector<Group> groups;
-    for (auto& [place, members] : by_place) {
-        groups.push_back({place.first, place.second, std::move(members)});
-    }
+    for (auto& [place, who] : by_place) groups.push_back({place.first, place.second, who});
     // The odd one out first: where most ranks are is the scene, seldom the cause.
     std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
-        return a.ranks.size() < b.ranks.size();
+        return a.who.size() != b.who.size() ? a.who.size() < b.who.size() : a.who < b.who;
     });
     return groups;
 }
 
 std::string sentence_of(const Group& group) {
-    const bool one = group.ranks.size() == 1;
-    return fmt::format("{} wait{} for {} in {}", ranks_text(group.ranks), one ? "s" : "",
-                       ranks_text(group.needed), group.where);
+    const bool one = group.who.size() == 1;
+    return fmt::format("{} wait{} for {} in {}", who_text(group.who), one ? "s" : "", group.needed,
+                       group.where);
 }
 
 // Whether no process of the job is left.
@@ -77,16 +113,25 @@ bool is_dead(const Positions& positions) {
 
 // What cannot go on, and why. Empty where something may.
 std::string stuck_text(const Positions& positions) {
-    const std::set<uint32_t> stuck = stuck_ranks(waits_of(positions), positions.gone);
+    const std::map<uint32_t, WaitsFor> waits = waits_of(positions);
+    const std::set<uint32_t> stuck = stuck_ranks(waits, positions.gone);
     if (stuck.empty()) return "";
     std::set<uint32_t> all;
     for (const Position& position : positions.threads) all.insert(position.rank);
+    std::set<uint32_t> ranks;
+    for (const uint32_t key : stuck) {
+        if (key < kFirstThreadKey) ranks.insert(key);
+    }
+    const std::vector<Group> groups = groups_of(positions, stuck, waits);
+    Who threads;
+    for (const Group& group : groups) threads.insert(group.who.begin(), group.who.end());
     const bool dead = is_dead(positions);
-    std::string text = dead           ? "Nobody could go on: "
-                       : stuck == all ? "Nobody can go on: "
-                                      : ranks_text(stuck) + " cannot go on: ";
+    std::string text = dead            ? "Nobody could go on: "
+                       : ranks == all  ? "Nobody can go on: "
+                       : ranks.empty() ? who_text(threads) + " cannot go on: "
+                                       : ranks_text(ranks) + " cannot go on: ";
     bool first = true;
-    for (const Group& group : groups_of(positions, stuck)) {
+    for (const Group& group : groups) {
         text += (first ? "" : "; ") + sentence_of(group);
         first = false;
     }
@@ -100,20 +145,19 @@ std::string stuck_text(const Positions& positions) {
 // The paths of all threads as one tree.
 struct Branch {
     std::map<std::string, Branch> below;
-    std::set<uint32_t> ranks;
+    Who who;
     std::vector<const Position*> here;
 };
 
 class Tree {
   public:
-    Tree(const WhereOptions& options, int64_t now_ns, TextCanvas* canvas)
-        : options_(options), now_ns_(now_ns), canvas_(canvas) {}
+    Tree(int64_t now_ns, TextCanvas* canvas) : now_ns_(now_ns), canvas_(canvas) {}
 
     void draw(const Branch& branch, const std::string& indent) {
         std::vector<std::pair<std::string, const Branch*>> parts;
         for (const auto& [text, below] : branch.below) parts.emplace_back(text, &below);
         std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-            return a.second->ranks.size() < b.second->ranks.size();
+            return a.second->who.size() < b.second->who.size();
         });
         for (size_t i = 0; i < parts.size(); ++i) {
             const bool last = i + 1 == parts.size();
@@ -131,39 +175,84 @@ class Tree {
 
   private:
     void put(const std::string& indent, const std::string& text, const Branch& branch) {
-        const std::string ranks = ranks_text(branch.ranks);
+        const bool utf8 = canvas_->utf8();
+        // A list of many ranks leaves room for the name of the place.
+        const std::string who = cut_middle(who_text(branch.who), canvas_->width() / 2, utf8);
         Line line;
         line.add(indent);
-        const int room = canvas_->width() - line.width() - display_width(ranks) - 2;
-        line.add(cut_middle(printable(text, canvas_->utf8()), room, canvas_->utf8()), Style::kName);
-        line.pad_to(canvas_->width() - display_width(ranks));
-        line.add(ranks);
+        const int room = canvas_->width() - line.width() - display_width(who) - 2;
+        line.add(cut_middle(printable(text, utf8), room, utf8), Style::kName);
+        line.pad_to(canvas_->width() - display_width(who));
+        line.add(who);
         canvas_->put(line);
-        std::map<std::string, std::set<uint32_t>> facts;
-        for (const Position* position : branch.here)
-            facts[facts_of(*position)].insert(position->rank);
-        for (const auto& [fact, of] : facts) {
-            const std::string who = facts.size() > 1 ? ranks_text(of) + ": " : "";
+        std::map<std::string, std::vector<const Position*>> facts;
+        for (const Position* position : branch.here) {
+            facts[facts_of(*position)].push_back(position);
+        }
+        std::vector<std::pair<std::string, std::vector<const Position*>>> sorted(facts.begin(),
+                                                                                 facts.end());
+        std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+            return a.second.size() != b.second.size()
+                       ? a.second.size() < b.second.size()
+                       : a.second.front()->rank < b.second.front()->rank;
+        });
+        for (const auto& [fact, of] : sorted) {
+            Who these;
+            int64_t first = INT64_MAX;
+            int64_t last = 0;
+            for (const Position* position : of) {
+                these.insert({position->rank, position->thread});
+                first = std::min(first, position->since_unix_ns);
+                last = std::max(last, position->since_unix_ns);
+            }
+            const std::string longest = since_text(first);
+            const std::string shortest = since_text(last);
+            const std::string time = longest == shortest ? longest : shortest + " to " + longest;
+            const std::string names = facts.size() > 1 ? who_text(these) + ": " : "";
+            const bool computes =
+                !of.front()->is_in_call && !of.front()->in_openmp && !of.front()->paused;
             canvas_->paragraph(
-                std::string(static_cast<size_t>(display_width(indent)) + 2, ' ') + who + fact,
+                std::string(static_cast<size_t>(display_width(indent)) + 2, ' ') + names +
+                    printable((computes ? "computing for " : "for ") + time + fact, utf8),
                 display_width(indent) + 4, Style::kDim);
         }
     }
 
+    std::string since_text(int64_t since_ns) const {
+        const auto ns = static_cast<double>(std::max<int64_t>(now_ns_ - since_ns, 0));
+        return time_text(ns, canvas_->utf8());
+    }
+
+    // After the time.
     std::string facts_of(const Position& position) const {
-        const bool utf8 = canvas_->utf8();
-        const std::string time = time_text(ns_since(position, now_ns_), utf8);
-        std::string text = position.is_in_call ? "for " + time : "computing for " + time;
-        if (position.thread != 0) text += fmt::format(", thread {}", position.thread);
+        std::string text;
         if (!position.partner.empty()) text += ", waits for " + position.partner;
-        if (!position.last.empty()) text += ", last in " + position.last;
+        for (size_t i = 0; i < position.requests.size(); ++i) {
+            text += (i == 0 ? ": " : "; ") + position.requests[i];
+        }
+        if (position.pending > position.requests.size()) {
+            text += fmt::format("; and {} more", position.pending - position.requests.size());
+        }
+        if (!position.finding.empty()) text += "; " + position.finding;
+        if (!position.last.empty() && !position.in_openmp) {
+            text += ", left " + position.last + " last";
+        }
+        if (position.paused) text += ", recording is switched off: what it does now is not known";
         const bool plain = position.state == 'R' || position.state == '\0' ||
-                           (position.is_in_call && position.state == 'S');
+                           ((position.is_in_call || position.in_openmp) && position.state == 'S');
         if (!plain) text += std::string(", ") + state_text(position.state);
+        if (!position.system_call.empty()) text += " in " + position.system_call;
+        if (position.samples.empty()) return text;
+        uint32_t all = 0;
+        for (const SampledPlace& one : position.samples) all += one.samples;
+        for (size_t i = 0; i < std::min(position.samples.size(), kPlacesNamed); ++i) {
+            const SampledPlace& one = position.samples[i];
+            text += fmt::format("{} {} ({} of {} samples)", i == 0 ? ", at" : ",", one.place,
+                                one.samples, all);
+        }
         return text;
     }
 
-    const WhereOptions& options_;
     int64_t now_ns_;
     TextCanvas* canvas_;
     int depth_ = 0;
@@ -184,15 +273,17 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
         if (position.moved) moving.insert(position.rank);
         still_ns = still_ns == 0 ? ns_since(position, now_ns)
                                  : std::min(still_ns, ns_since(position, now_ns));
+        const std::pair<uint32_t, uint32_t> who{position.rank, position.thread};
         Branch* at = &root;
-        at->ranks.insert(position.rank);
+        at->who.insert(who);
         for (const std::string& step : position.path) {
             at = &at->below[step];
-            at->ranks.insert(position.rank);
+            at->who.insert(who);
         }
         if (position.path.empty()) {
-            at = &at->below["outside of all that is known"];
-            at->ranks.insert(position.rank);
+            at = &at->below[position.thread != 0 ? "outside of OpenMP regions and MPI"
+                                                 : "outside of MPI"];
+            at->who.insert(who);
         }
         at->here.push_back(&position);
     }
@@ -202,8 +293,8 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
                                      : ranks_text(moving) + " moved in the last second";
     canvas.paragraph(
         fmt::format("{}: {} of {} ranks on {}, since {}; {}", printable(program, utf8),
-                    root.ranks.size(), positions.world_size, printable(positions.host, utf8),
-                    time_text(runs_ns, utf8), movement),
+                    ranks_of(root.who).size(), positions.world_size,
+                    printable(positions.host, utf8), time_text(runs_ns, utf8), movement),
         2, Style::kTitle);
     canvas.blank();
     const std::string stuck = moving.empty() ? stuck_text(positions) : "";
@@ -211,7 +302,13 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
         canvas.paragraph(printable(stuck, utf8), 2, Style::kHot);
         canvas.blank();
     }
-    Tree(options, now_ns, &canvas).draw(root, "");
+    Tree(now_ns, &canvas).draw(root, "");
+    if (!positions.incomplete.empty()) {
+        canvas.blank();
+        canvas.paragraph("Of " + ranks_text(positions.incomplete) +
+                             " not all requests are known: there are too many.",
+                         2, Style::kDim);
+    }
     return canvas.take();
 }
 
@@ -224,6 +321,8 @@ std::string where_json(const Positions& positions, int64_t now_ns) {
                                  {"tid", position.tid},
                                  {"state", state_text(position.state)},
                                  {"in_mpi", position.is_in_call},
+                                 {"in_openmp", position.in_openmp},
+                                 {"paused", position.paused},
                                  {"moved", position.moved},
                                  {"for_ns", static_cast<uint64_t>(ns_since(position, now_ns))},
                                  {"path", position.path}};
@@ -232,15 +331,39 @@ std::string where_json(const Positions& positions, int64_t now_ns) {
             thread["waits_for"] = position.waits.ranks;
             thread["any"] = position.waits.needs == Needs::kAny;
         }
+        if (!position.waits.threads.empty()) thread["waits_for_threads"] = position.waits.threads;
         if (!position.partner.empty()) thread["partner"] = position.partner;
+        if (!position.requests.empty()) {
+            thread["requests"] = position.requests;
+            thread["pending"] = position.pending;
+        }
+        if (!position.finding.empty()) thread["finding"] = position.finding;
+        if (!position.system_call.empty()) thread["system_call"] = position.system_call;
+        for (const SampledPlace& one : position.samples) {
+            thread["samples"].push_back({{"place", one.place}, {"samples", one.samples}});
+        }
         threads.push_back(std::move(thread));
     }
-    const std::set<uint32_t> stuck = stuck_ranks(waits_of(positions), positions.gone);
+    const std::map<uint32_t, WaitsFor> waits = waits_of(positions);
+    nlohmann::json stuck = nlohmann::json::array();
+    nlohmann::json stuck_threads = nlohmann::json::array();
+    const bool moves = std::any_of(positions.threads.begin(), positions.threads.end(),
+                                   [](const Position& position) { return position.moved; });
+    for (const uint32_t key : moves ? std::set<uint32_t>{} : stuck_ranks(waits, positions.gone)) {
+        if (key < kFirstThreadKey) {
+            stuck.push_back(key);
+        } else {
+            const Position& one = positions.threads[key - kFirstThreadKey];
+            stuck_threads.push_back({{"rank", one.rank}, {"thread", one.thread}});
+        }
+    }
     const nlohmann::json all = {{"program", positions.program},
                                 {"host", positions.host},
                                 {"world_size", positions.world_size},
-                                {"stuck", stuck},
+                                {"stuck", std::move(stuck)},
+                                {"stuck_threads", std::move(stuck_threads)},
                                 {"gone", positions.gone},
+                                {"requests_not_all_known", positions.incomplete},
                                 {"threads", std::move(threads)}};
     return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

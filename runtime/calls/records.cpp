@@ -183,12 +183,11 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     call->node = node;
     call->part = cell_at<CommPart>(index + kPartCells);
     call->histogram = cell_at<SizeHistogram>(index + kHistogramOffsetCells);
+    thread->record->open_depth = 1;
     open_call(call);
     if (has_samples(thread)) [[unlikely]]
         drain_before(call);
-    ThreadRecord* record = thread->record;
-    record->open_depth = 1;
-    record->state = ThreadState::kInCommunication;
+    thread->record->state = ThreadState::kInCommunication;
     return true;
 }
 

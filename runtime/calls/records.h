@@ -50,7 +50,7 @@ inline uintptr_t proof_of(const Call* call) { return reinterpret_cast<uintptr_t>
 inline void open_call(Call* call) {
     call->proof = proof_of(call);
     call->thread->open = call;
-    call->thread->record->open.node = call->index;
+    __atomic_store_n(&call->thread->record->open.node, call->index, __ATOMIC_RELEASE);
 }
 inline void close_call(Call* call) {
     call->proof = 0;
@@ -73,6 +73,10 @@ inline void expect_ranks(Call* call, uintptr_t handle, int source, int tag, int 
 }
 inline void expect_requests(Call* call, int count) {
     call->thread->record->open.requests = static_cast<uint32_t>(count);
+}
+inline void expect_request(Call* call, uintptr_t handle) {
+    call->thread->record->open.requests = 1;
+    call->thread->record->open.request = handle;
 }
 
 // Stamps the beginning of the call. The cells needed afterwards are prefetched while MPI works: 12

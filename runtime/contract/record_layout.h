@@ -18,6 +18,7 @@
 //     TextRecord (1 cell or more)                  linked from FileHeader::first_text
 //     GridRecord (1 cell)                          linked from FileHeader::first_grid
 //     CommRecord (1 cell)                          linked from FileHeader::first_comm
+//     RequestBlock (1 cell + a cell a request)     linked from FileHeader::first_requests
 //     OffSite (1 cell)                             linked from FileHeader::first_off_site
 //     ProbeEntry stacks, MovedEntry (probes.h)     from ThreadRecord::probe_stack
 //     AxisBin (1 cell each, kAxisBins together)    from ThreadRecord::axis
@@ -31,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/contract/open_records.h"
 #include "runtime/contract/time_axis_layout.h"
 
 namespace dwell {
@@ -324,20 +326,6 @@ struct GridRecord {
     int32_t coordinate[kGridDimensions];
 };
 
-// A communicator, window or file that the process has open. Members on one host are found by their
-// common id.
-struct CommRecord {
-    uint64_t handle;   // MPI's, stored last; 0: free
-    uint64_t id;       // the same in all members (comm_definitions.h)
-    CellIndex next;    // all of the file
-    int32_t rank;      // the caller's
-    uint32_t members;  // of both groups
-    int32_t size;      // ranks that may be addressed
-    uint8_t inter;
-    uint8_t side;
-    uint8_t unused[30];
-};
-
 // A text stored at run time, zero terminated; it fills the cells after the first 8 bytes.
 struct TextRecord {
     CellIndex next;  // all texts of the file
@@ -409,25 +397,6 @@ struct ProbeEntry {
 
 // One for each thread that ever entered dwell; the next new thread takes over an ended thread's
 // record.
-
-// The communication statement that a thread is in, and whom it may wait for, as the program passed
-// it. The kind of the node's function says what is meaningful (PendingKind). A writer stores
-// entry_ticks last, and ThreadRecord::last_ticks when the statement ends: with the same
-// entry_ticks before and after reading, and an older last_ticks, all belongs to one statement.
-constexpr int32_t kAnyRank = -1;   // MPI_ANY_SOURCE
-constexpr int32_t kAnyTag = -1;    // MPI_ANY_TAG
-constexpr int32_t kNullRank = -2;  // MPI_PROC_NULL
-struct OpenCall {
-    CellIndex node;
-    uint32_t instance;     // collective: its number in the communicator, from 1; 0: not known
-    uint64_t entry_ticks;  // real ticks
-    uint64_t handle;       // of the communicator, window or file: CommRecord::handle
-    int32_t peer;          // source, destination, root or target: rank in that communicator
-    int32_t tag;
-    int32_t destination;  // of a send-receive
-    uint32_t requests;    // wait: number of its requests
-    uint64_t unused[3];
-};
 constexpr uint64_t kNotReadable = UINT64_MAX;  // ThreadRecord::end_virtual
 
 struct ThreadRecord {
@@ -485,6 +454,8 @@ struct ThreadRecord {
     // What each call writes, on two cache lines.
     alignas(kCellBytes) OpenCall open;
     TimeAxis axis;
+    WantedLock wanted;
+    HeldLock held[kHeldLocks];
 };
 constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;
 
@@ -619,8 +590,10 @@ struct FileHeader {
     uint32_t processors;
     uint32_t first_processor;
     CellIndex first_comm;
-    uint32_t reserved;
-    uint64_t unused[2];  // 0, up to the end of the cell
+    CellIndex first_requests;  // RequestBlock
+    uint32_t requests_unseen;  // entries of the request table outside of the file, for lack of room
+    uint32_t paused;           // not 0: recording is switched off (MPI_Pcontrol)
+    uint64_t pid_namespace;  // inode of the namespace of `pid`, 0: unknown
 };
 constexpr uint32_t kHeaderCells = 20;
 
@@ -641,8 +614,6 @@ static_assert(offsetof(OmpPart, untimed) == offsetof(ProbePart, untimed));
 static_assert(offsetof(OmpPart, abandoned) == offsetof(ProbePart, abandoned));
 static_assert(sizeof(MetricPart) % kCellBytes == 0);
 static_assert(sizeof(GridRecord) == kCellBytes);
-static_assert(sizeof(CommRecord) == kCellBytes);
-static_assert(sizeof(OpenCall) == kCellBytes);
 static_assert(sizeof(TextRecord) == kCellBytes);
 static_assert(sizeof(ProbeEntry) == 32);
 static_assert(sizeof(ModuleRecord) == kCellBytes);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -157,6 +158,8 @@ void fill_header(int rank) {
     FileHeader* header = g_process.header;
     header->header_cells = kHeaderCells;
     header->pid = getpid();
+    struct stat names {};
+    if (stat("/proc/self/ns/pid", &names) == 0) header->pid_namespace = names.st_ino;
     header->uid = getuid();
     header->rank = rank < 0 ? 0 : rank;
     // Known before MPI_Init, so that a process that execs another program leaves a readable file.

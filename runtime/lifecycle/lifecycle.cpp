@@ -82,6 +82,7 @@ void pause() {
     pause_metrics(t_thread);
     g_live->pause_start = now_ticks();
     g_live->paused = 1;
+    g_process.header->paused = 1;
     refresh_ticket();
 }
 
@@ -92,6 +93,7 @@ void resume() {
     g_live->paused_ticks += g_live->resumed_ticks - g_live->pause_start;
     g_live->epoch += 1;
     g_live->paused = 0;
+    g_process.header->paused = 0;
     refresh_ticket();
     resume_metrics(t_thread);
 }
@@ -246,7 +248,10 @@ int finalize(EntryForm form, const Frame* frame) {
     resume();
     Call state;
     const bool recorded = enter(&state, MpiCall::kFinalize, frame, form);
-    if (recorded) start(&state);
+    if (recorded) {
+        expect_rank(&state, reinterpret_cast<uintptr_t>(g_mpi.comm_world), kAnyRank);
+        start(&state);
+    }
     close_order();
     gather_profiled(recorded ? &state : nullptr);
     if (g_ends_inside) {

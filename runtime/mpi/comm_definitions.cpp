@@ -66,6 +66,7 @@ void publish(CommDefinition* definition) {
     record->rank = definition->rank;
     record->members = definition->members;
     record->size = definition->size;
+    record->entered = definition->collectives;
     record->inter = definition->inter;
     record->side = definition->side;
     __atomic_store_n(&record->handle, definition->handle, __ATOMIC_RELEASE);

@@ -39,10 +39,15 @@ struct alignas(64) CommDefinition {
     uint32_t files;          // opened by it: counted apart, as opening may fail for some members
     uint32_t collectives;    // entered so far, which numbers the instances
     CollectiveTable* table;  // null: not looked up yet (collective_table.h)
+    CommRecord* record;      // what readers of the record file see of it, or null
     CommDefinition* next;    // in the bucket or the free list
     RemoteMembers* remote;   // members on other hosts, or null
-    CommRecord* record;      // what readers of the record file see of it, or null
 };
+
+// After a change of `collectives`.
+inline void show_entered(const CommDefinition* definition) {
+    if (definition->record != nullptr) definition->record->entered = definition->collectives;
+}
 
 // In MPI_Init: for MPI_COMM_WORLD and MPI_COMM_SELF.
 void define_first_comms(int world_size);

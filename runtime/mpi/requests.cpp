@@ -65,7 +65,7 @@ void* map(size_t bytes, int flags) {
 void* take_memory(size_t bytes) {
     if (bytes > g_piece_left) {
         size_t wanted = kLeastPiece;
-        while (wanted < kMostPiece && wanted < g_all_pieces) wanted *= 2;
+        while (wanted < bytes || (wanted < kMostPiece && wanted < g_all_pieces)) wanted *= 2;
         void* memory = map(wanted, MAP_POPULATE);
         if (memory == nullptr) return nullptr;
         g_piece = static_cast<char*>(memory);
@@ -128,13 +128,43 @@ void give_back(Request* entry) {
     g_free = reinterpret_cast<uintptr_t>(entry);
 }
 
+// Entries lie in the record file, where readers see them, unless it has no room or they would take
+// too much of it.
+constexpr size_t kFewEntries = 64;
+constexpr size_t kManyEntries = 1024;
+constexpr size_t kMostShown = 16 * kManyEntries;  // 1 MiB
+std::atomic<size_t> g_entries{0};
+
+RequestEntry* add_block(size_t entries) {
+    if (t_thread == nullptr || g_entries.load() >= kMostShown) return nullptr;
+    const CellIndex cell = take_cells(t_thread, static_cast<uint32_t>(1 + entries));
+    if (cell == 0) return nullptr;
+    auto* block = cell_at<RequestBlock>(cell);
+    block->entries = static_cast<uint32_t>(entries);
+    CellIndex* first = &g_process.header->first_requests;
+    block->next = __atomic_load_n(first, __ATOMIC_RELAXED);
+    while (!exchange(first, &block->next, cell)) {
+    }
+    return cell_at<RequestEntry>(cell + 1);
+}
+
+RequestEntry* add_unseen(size_t entries) {
+    const StateLock lock;
+    void* memory = take_memory(entries * sizeof(RequestEntry));
+    if (memory != nullptr && g_process.header != nullptr) {
+        __atomic_fetch_add(&g_process.header->requests_unseen, static_cast<uint32_t>(entries),
+                           __ATOMIC_RELAXED);
+    }
+    return static_cast<RequestEntry*>(memory);
+}
+
 DWELL_COLD bool make_entries() {
     const ToolWork growth(t_thread);
-    const StateLock lock;
-    if (in_head(__atomic_load_n(&g_free, __ATOMIC_RELAXED)) != nullptr) return true;
-    const size_t count = g_all_pieces < kMostPiece ? 64 : 1024;
-    auto* made = static_cast<Request*>(take_memory(count * sizeof(Request)));
+    const size_t count = g_entries.load() < kManyEntries ? kFewEntries : kManyEntries;
+    RequestEntry* made = add_block(count);
+    if (made == nullptr) made = add_unseen(count);
     if (made == nullptr) return false;
+    g_entries += count;
     for (size_t i = count; i > 0; --i) give_back_shared(&made[i - 1]);  // the first is taken first
     return true;
 }
@@ -179,7 +209,12 @@ void copy_content(const Request& from, Request* to) {
     to->mode = from.mode;
 }
 
-DWELL_COLD bool add_shared(Request** place, uintptr_t handle, const Request& content) {
+void show(Request* entry, const ShownRequest& shown) {
+    static_cast<RequestEntry*>(entry)->shown = shown;
+}
+
+DWELL_COLD bool add_shared(Request** place, uintptr_t handle, const Request& content,
+                           const ShownRequest& shown) {
     while (true) {
         Request* entry = entry_at(place);
         if (entry == nullptr) {
@@ -188,6 +223,7 @@ DWELL_COLD bool add_shared(Request** place, uintptr_t handle, const Request& con
             advance_generation(made);  // begins the change
             __atomic_store_n(&made->handle, handle, __ATOMIC_RELAXED);
             copy_content(content, made);
+            show(made, shown);
             advance_generation(made);
             if (exchange(place, &entry, made)) return true;
             __atomic_store_n(&made->handle, 0, __ATOMIC_RELAXED);  // another thread was faster
@@ -202,6 +238,7 @@ DWELL_COLD bool add_shared(Request** place, uintptr_t handle, const Request& con
         if (!begin_change(entry, generation)) continue;  // being removed right now
         release(*entry);
         copy_content(content, entry);
+        show(entry, shown);
         advance_generation(entry);
         return true;
     }
@@ -246,25 +283,27 @@ bool is_unchanged(const FoundRequest& found) {
            found.entry->active == found.copy.active;
 }
 
-bool add_request(uintptr_t handle, const Request& content) {
+bool add_request(uintptr_t handle, const Request& content, const ShownRequest& shown) {
     Request** place = place_of(handle);
     if (place == nullptr) [[unlikely]]
         place = make_place(handle);
     if (place == nullptr) return false;
     if (g_process.concurrent) [[unlikely]]
-        return add_shared(place, handle, content);
+        return add_shared(place, handle, content, shown);
     Request* entry = *place;
     if (entry == nullptr) [[likely]] {
         entry = take_entry();
         if (entry == nullptr) return false;
         *place = entry;
-        entry->handle = handle;
     } else if (entry->handle == handle) {
         release(*entry);
+        __atomic_store_n(&entry->handle, 0, __ATOMIC_RELEASE);
     } else {
         return false;  // two requests in one place
     }
     copy_content(content, entry);
+    show(entry, shown);
+    __atomic_store_n(&entry->handle, handle, __ATOMIC_RELEASE);
     entry->generation += 2;
     return true;
 }
@@ -291,7 +330,10 @@ void release(const Request& content) {
     }
 }
 
-void set_active(const FoundRequest& found, bool active) { found.entry->active = active; }
+void set_active(const FoundRequest& found, bool active) {
+    found.entry->active = active;
+    set_awaited(found, kNotAwaited);
+}
 
 void set_message(const FoundRequest& found, ChannelEntry* entry, uint32_t number) {
     if (found.entry->kind == kSendRequest) found.entry->entry = entry;

@@ -13,18 +13,6 @@
 
 namespace dwell {
 
-enum RequestKind : uint8_t {
-    kNoRequest = 0,
-    kSendRequest = 1,
-    kReceiveRequest = 2,
-    kCollectiveRequest = 3,  // also persistent
-    kRmaRequest = 4,
-    kFileReadRequest = 5,
-    kFileWriteRequest = 6,
-    kMessageHandle = 7,   // of MPI_Mprobe
-    kGeneralRequest = 8,  // the program's own: MPI_Grequest_start
-};
-
 struct CommRanks;  // group of a communicator's ranks; see ranks.h
 struct ChannelEntry;
 struct CollectiveTable;
@@ -33,10 +21,10 @@ struct PersistentCollective;
 // The mode of a send.
 enum SendMode : uint8_t { kStandardSend, kSynchronousSend, kBufferedSend };
 
-// One entry of the table. `generation` is odd while the entry is being changed; it grows with every
-// change of the request. MPI may reuse a completed request's handle before the completing thread
-// has removed the entry, so callers work on a copy and remove the entry only if it still equals the
-// copy.
+// What the table keeps of a request, in an entry of it. `generation` is odd while the entry is
+// being changed; it grows with every change of the request. MPI may reuse a completed request's
+// handle before the completing thread has removed the entry, so callers work on a copy and remove
+// the entry only if it still equals the copy.
 struct Request {
     uintptr_t handle;  // 0: free
     union {
@@ -79,6 +67,18 @@ struct Request {
 };
 static_assert(sizeof(Request) == 48);
 
+// An entry: a RequestRecord of the record file, or in memory of its own where the file is full.
+struct alignas(kCellBytes) RequestEntry : Request {
+    ShownRequest shown;
+};
+static_assert(sizeof(RequestEntry) == sizeof(RequestRecord) &&
+              offsetof(Request, handle) == offsetof(RequestRecord, handle) &&
+              offsetof(Request, generation) == offsetof(RequestRecord, generation) &&
+              offsetof(Request, kind) == offsetof(RequestRecord, kind) &&
+              offsetof(Request, persistent) == offsetof(RequestRecord, persistent) &&
+              offsetof(Request, active) == offsetof(RequestRecord, active) &&
+              sizeof(Request) == offsetof(RequestRecord, shown));
+
 // A copy of the handle's current entry and its location; entry null when there is none.
 struct FoundRequest {
     Request* entry;
@@ -111,7 +111,7 @@ struct Before {
 
 // Adds an entry with the given content (handle and generation are set here); overwrites a stale one
 // of the same handle. False when there is no memory.
-bool add_request(uintptr_t handle, const Request& content);
+bool add_request(uintptr_t handle, const Request& content, const ShownRequest& shown);
 
 // Releases what an entry of this content holds. g_release_collective is set by the wait analysis,
 // which knows what collectives hold.
@@ -124,6 +124,10 @@ void drop_request(const FoundRequest& found);
 
 // Activates or deactivates a persistent request. Only by the thread that works on it.
 void set_active(const FoundRequest& found, bool active);
+// Notes for readers whether a wait found it complete. Likewise.
+inline void set_awaited(const FoundRequest& found, AwaitedState state) {
+    if (found.entry != nullptr) set_awaited(&static_cast<RequestEntry*>(found.entry)->shown, state);
+}
 // Sets the entry and number of its message. Likewise.
 void set_message(const FoundRequest& found, ChannelEntry* entry, uint32_t number);
 

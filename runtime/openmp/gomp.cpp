@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/contract/raw_io.h"
+#include "runtime/openmp/lock_holders.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/process/find_symbol.h"
 
@@ -320,24 +321,28 @@ PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 BARRIER(void, barrier)
 BARRIER(bool, barrier_cancel)
 
-#define MUTEX(name, construct, declared, given)           \
-    DWELL_EXPORT void GOMP_##name##_start(declared) {     \
-        DWELL_GOMP_CALL(name##_start);                    \
-        if (!call.observed) return next(given);           \
-        omp_begin(OmpConstruct::construct, call.address); \
-        next(given);                                      \
-        omp_acquired(OmpConstruct::construct, true);      \
-    }                                                     \
-    DWELL_EXPORT void GOMP_##name##_end(declared) {       \
-        DWELL_GOMP_CALL(name##_end);                      \
-        if (!call.observed) return next(given);           \
-        next(given);                                      \
-        omp_end(OmpConstruct::construct);                 \
+// `what` distinguishes it for readers of the records; an ordered section is nobody's.
+#define MUTEX(name, construct, what, declared, given)                       \
+    DWELL_EXPORT void GOMP_##name##_start(declared) {                       \
+        DWELL_GOMP_CALL(name##_start);                                      \
+        if (!call.observed) return next(given);                             \
+        want_lock(OmpConstruct::construct, what, call.address);             \
+        omp_begin(OmpConstruct::construct, call.address);                   \
+        next(given);                                                        \
+        omp_acquired(OmpConstruct::construct, true);                        \
+        take_lock(what, OmpConstruct::construct != OmpConstruct::kOrdered); \
+    }                                                                       \
+    DWELL_EXPORT void GOMP_##name##_end(declared) {                         \
+        DWELL_GOMP_CALL(name##_end);                                        \
+        if (!call.observed) return next(given);                             \
+        give_back_lock(what);                                               \
+        next(given);                                                        \
+        omp_end(OmpConstruct::construct);                                   \
     }
-MUTEX(critical, kCritical, , )
-MUTEX(critical_name, kCritical, void** lock, lock)
-MUTEX(atomic, kAtomic, , )
-MUTEX(ordered, kOrdered, , )
+MUTEX(critical, kCritical, 1, , )
+MUTEX(critical_name, kCritical, reinterpret_cast<uint64_t>(lock), void** lock, lock)
+MUTEX(atomic, kAtomic, 2, , )
+MUTEX(ordered, kOrdered, 3, , )
 
 DWELL_EXPORT bool GOMP_single_start() {
     DWELL_GOMP_CALL(single_start);

@@ -599,6 +599,8 @@ void start_omp_of(Thread* thread) {
     omp->depth = omp->unopened = 0;
     omp->has_parked = omp->is_leaving = false;
     omp->requested_row = 0;
+    thread->record->wanted.what = 0;
+    for (HeldLock& held : thread->record->held) held.what = 0;
 }
 
 void reset_omp_of(Thread* thread, uint64_t since) {

@@ -15,6 +15,7 @@ void omp_lock_requested(OmpConstruct construct, uint64_t address) {
     lose(step, g_process.omp.lock_requested);
     stamp(&step);
     omp.requested_since = now_virtual(step);
+    step.thread->record->wanted.since_ticks = step.now;
     end_step(&step);
 }
 

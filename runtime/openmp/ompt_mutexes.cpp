@@ -6,6 +6,7 @@
 #include <atomic>
 #include <iterator>
 
+#include "runtime/openmp/lock_holders.h"
 #include "runtime/openmp/omp_adapter.h"
 #include "runtime/openmp/ompt_places.h"
 
@@ -32,12 +33,18 @@ uint64_t place_of_mutex(const void* codeptr) {
     return at != 0 ? at : address(codeptr);
 }
 
-void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void* codeptr) {
+void mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t mutex,
+                   const void* codeptr) {
     const OmpConstruct construct = construct_of_mutex(kind);
+    if (construct == OmpConstruct::kNone) return;
+    const uint64_t place = place_of_mutex(codeptr);
+    // Outside of what is timed.
     if (is_lock(construct)) {
-        omp_lock_requested(construct, place_of_mutex(codeptr));
-    } else if (construct != OmpConstruct::kNone) {
-        omp_begin(construct, place_of_mutex(codeptr));
+        omp_lock_requested(construct, place);
+        want_lock(construct, mutex, place);
+    } else {
+        want_lock(construct, mutex, place);
+        omp_begin(construct, place);
     }
 }
 
@@ -57,16 +64,19 @@ bool is_held() {
     return false;
 }
 
-void mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
+void mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t mutex, const void*) {
     const OmpConstruct construct = construct_of_mutex(kind);
+    if (construct == OmpConstruct::kNone) return;
     if (is_lock(construct)) {
         omp_lock_acquired(construct);
-    } else if (construct != OmpConstruct::kNone) {
+    } else {
         omp_acquired(construct, is_held());
     }
+    take_lock(mutex, g_releases_are_observed.load(std::memory_order_relaxed));
 }
-void mutex_released(ompt_mutex_t kind, ompt_wait_id_t, const void*) {
+void mutex_released(ompt_mutex_t kind, ompt_wait_id_t mutex, const void*) {
     const OmpConstruct construct = construct_of_mutex(kind);
+    if (construct != OmpConstruct::kNone) give_back_lock(mutex);
     if (construct != OmpConstruct::kNone && !is_lock(construct)) omp_end(construct);
 }
 // The thread acquires a lock that it already holds.

@@ -203,6 +203,7 @@ EnteredCollective enter_collective(Call* call, MpiCall number, uintptr_t handle,
     CommDefinition* definition = find_definition(handle);
     if (definition == nullptr) return {};
     EnteredCollective collective{definition, nullptr, number, ++definition->collectives, false};
+    show_entered(definition);
     if (definition->members < 2) return collective;
     const uint64_t slow_overhead = call->thread->slow_overhead;
     CollectiveTable* table = table_of(call->thread, definition);
@@ -241,6 +242,7 @@ EnteredCollective enter_collective(Call* call, MpiCall number, uintptr_t handle,
 void withdraw_collective(const EnteredCollective& collective, int result) {
     if (collective.definition == nullptr || result == MPI_ERR_TRUNCATE) return;
     collective.definition->collectives -= 1;
+    show_entered(collective.definition);
     if (collective.remote_notified)
         withdraw_remote(collective.definition->remote, collective.number);
 }
@@ -248,7 +250,9 @@ void withdraw_collective(const EnteredCollective& collective, int result) {
 void skip_collective(uintptr_t handle) {
     if (!waits_are_open() || g_live->on == 0) return;
     CommDefinition* definition = find_definition(handle);
-    if (definition != nullptr) definition->collectives += 1;
+    if (definition == nullptr) return;
+    definition->collectives += 1;
+    show_entered(definition);
 }
 
 namespace {

@@ -178,15 +178,35 @@ inline void record_file(Call* call, bool writes, const MPI_Status* status) {
     record_message(call, kNoPeer, writes ? bytes : 0, writes ? 0 : bytes, call->ticks);
 }
 
+// Locks of a window that the thread holds, for `dwell where`.
+inline void hold_window(Call* call, MPI_Win win, int target) {
+    for (HeldLock& held : call->thread->record->held) {
+        if (held.what != 0) continue;
+        held.place = 0;
+        held.node = call->index;
+        held.target = target;
+        __atomic_store_n(&held.what, reinterpret_cast<uintptr_t>(win), __ATOMIC_RELEASE);
+        return;
+    }
+}
+inline void leave_window(Call* call, MPI_Win win, int target) {
+    for (HeldLock& held : call->thread->record->held) {
+        if (held.what != reinterpret_cast<uintptr_t>(win) || held.target != target) continue;
+        __atomic_store_n(&held.what, 0, __ATOMIC_RELEASE);
+        return;
+    }
+}
+
 // Requests: requests_complete.cpp.
 // Called once, when MPI is known: decides whether waits may test first.
 void choose_tests_first();
 void follow_request(Call* call, MPI_Request request, RequestKind kind, Dependence dependence);
-void follow_collective(Call* call, MPI_Request request, const EnteredCollective& collective,
-                       const Depends& depends);
+void follow_collective(Call* call, MPI_Request request, MPI_Comm comm,
+                       const EnteredCollective& collective, const Depends& depends);
 void follow_persistent(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
                        const Depends& depends, uint64_t sent, uint64_t received);
-void follow_send(Call* call, MPI_Request request, const SendStamp& sent_stamp);
+void follow_send(Call* call, MPI_Request request, MPI_Comm comm, int dest, int tag,
+                 const SendStamp& sent_stamp);
 void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, int tag);
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
                        int tag, uint64_t bytes, SendMode mode);

@@ -197,7 +197,10 @@ def dependence_lines(function):
     if dependence in EPOCHS:
         return [f"classify_epoch(call, epoch, {epoch_arguments(function)});"]
     if function.get("locks"):
-        return ["classify_lock(call, lock);"]
+        target = "rank" if function.has("rank") else "kAnyRank"
+        noted = {"lock": [f"hold_window(call, win, {target});"],
+                 "unlock": [f"leave_window(call, win, {target});"]}
+        return ["classify_lock(call, lock);", *noted.get(function.get("locks"), [])]
     if waits_at_once(function):
         if not only_contributes(function):
             return [f"classify_collective(call, collective, {depends(function)});"]
@@ -230,12 +233,12 @@ def request_lines(function):
                 "file_all_write": "kFileWriteRequest",
                 "general": "kGeneralRequest"}[get("start")]
         if get("start") == "send":
-            lines.append("follow_send(call, *request, sent_stamp);")
+            lines.append(f"follow_send(call, *request, comm, {get('peer')}, tag, sent_stamp);")
         elif get("start") == "receive":
             lines.append("follow_message(call, *request, matched);" if get("message") else
                          f"follow_receive(call, *request, comm, {get('peer')}, tag);")
         elif get("depends"):
-            lines.append(f"follow_collective(call, *request, collective, {depends(function)});")
+            lines.append(f"follow_collective(call, *request, comm, collective, {depends(function)});")
         else:
             rule = "kUnknown" if get("start").startswith("file_all") else "kNobody"
             lines.append(f"follow_request(call, *request, {kind}, Dependence::{rule});")
@@ -321,8 +324,9 @@ def expected_lines(function):
     if get("start") or get("starts") or get("persistent"):
         return []
     if get("completes") is not None and function.name in WAITS:
-        count = "1" if function.name == "Wait" else next(
-            p.name for p in function.parameters if p.type == "int" and not p.array)
+        if function.name == "Wait":
+            return ["expect_request(call, reinterpret_cast<uintptr_t>(*request));"]
+        count = next(p.name for p in function.parameters if p.type == "int" and not p.array)
         return [f"expect_requests(call, {count});"]
     if get("class") == "send_receive":
         tag = "recvtag" if function.has("recvtag") else "tag"
@@ -336,7 +340,7 @@ def expected_lines(function):
     if get("depends"):
         shared = handle if get("depends") == "members" else collective_handle(function)
         return [f"expect_rank(call, {shared}, {get('root') or 'kAnyRank'});"]
-    return []
+    return ["expect_rank(call, 0, kAnyRank);"] if get("waits") else []
 
 
 # Handles whose end is noticed even when the call is not recorded, like collectives and the handles
@@ -549,9 +553,10 @@ def body(function):
             lines += status_lines()
     if get("message"):
         lines.append("    const Matched matched = take_message(message);")
-    lines += ["    " + line for line in expected_lines(function)]
     if get("completes") is not None:
         lines += refused_lines(function)
+    lines += ["    " + line for line in expected_lines(function)]
+    if get("completes") is not None:
         lines.append(f"    const int result = complete_{name}(call, next, {function.arguments()});")
         if name != "Testall":  # done inside complete_Testall
             lines += ["    " + line for line in retiring_lines(name, "result")]

@@ -211,6 +211,7 @@ bool mark_ready(Several& several) {
         if (g_mpi.Request_get_status(before.handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
             before.ready = flag != 0;
         }
+        set_awaited(before.found, before.ready ? kWasComplete : kAwaited);
         blocks = blocks || !before.ready;
     }
     return blocks;

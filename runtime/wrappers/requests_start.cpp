@@ -8,8 +8,8 @@ namespace {
 
 uintptr_t as_handle(MPI_Request request) { return reinterpret_cast<uintptr_t>(request); }
 
-void follow(Call* call, uintptr_t handle, const Request& content) {
-    if (add_request(handle, content)) return;
+void follow(Call* call, uintptr_t handle, const Request& content, const ShownRequest& shown) {
+    if (add_request(handle, content, shown)) return;
     release(content);
     call->thread->record->dropped += 1;
 }
@@ -22,6 +22,10 @@ void set_source(Call* call, Request* content, MPI_Comm comm, int source) {
     } else if (source == MPI_ANY_SOURCE) {
         content->ranks = hold_ranks(comm);
     }
+}
+
+ShownRequest shown_as(MPI_Comm comm, int peer, int tag) {
+    return shown_request(reinterpret_cast<uintptr_t>(comm), peer, tag);
 }
 
 // Records the bytes that a start sends and receives.
@@ -54,15 +58,15 @@ void follow_request(Call* call, MPI_Request request, RequestKind kind, Dependenc
     if (is_over(request, kind)) return;
     Request content = active_request(kind);
     content.dependence = dependence;
-    follow(call, as_handle(request), content);
+    follow(call, as_handle(request), content, shown_request(0, kAnyRank, kAnyTag));
 }
 
-void follow_collective(Call* call, MPI_Request request, const EnteredCollective& collective,
-                       const Depends& depends) {
+void follow_collective(Call* call, MPI_Request request, MPI_Comm comm,
+                       const EnteredCollective& collective, const Depends& depends) {
     if (is_over(request, kCollectiveRequest)) return;
     Request content = active_request(kCollectiveRequest);
     if (waits_are_open()) keep_collective(call, collective, depends, &content);
-    follow(call, as_handle(request), content);
+    follow(call, as_handle(request), content, shown_as(comm, kAnyRank, kAnyTag));
 }
 
 void follow_persistent(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
@@ -76,10 +80,11 @@ void follow_persistent(Call* call, MPI_Request request, MpiCall number, MPI_Comm
         content.persistent_collective->sent = sent;
         content.persistent_collective->received = received;
     }
-    follow(call, as_handle(request), content);
+    follow(call, as_handle(request), content, shown_as(comm, kAnyRank, kAnyTag));
 }
 
-void follow_send(Call* call, MPI_Request request, const SendStamp& sent_stamp) {
+void follow_send(Call* call, MPI_Request request, MPI_Comm comm, int dest, int tag,
+                 const SendStamp& sent_stamp) {
     if (is_over(request, kSendRequest)) return;
     Request content = active_request(kSendRequest);
     if (sent_stamp.may_wait) {
@@ -89,7 +94,7 @@ void follow_send(Call* call, MPI_Request request, const SendStamp& sent_stamp) {
         content.bytes = sent_stamp.bytes;
         content.mode = sent_stamp.mode;
     }
-    follow(call, as_handle(request), content);
+    follow(call, as_handle(request), content, shown_as(comm, dest, tag));
 }
 
 void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, int tag) {
@@ -97,7 +102,7 @@ void follow_receive(Call* call, MPI_Request request, MPI_Comm comm, int source, 
     Request content = active_request(kReceiveRequest);
     set_source(call, &content, comm, source);
     if (waits_are_open()) post_request(call, &content, comm, source, tag);
-    follow(call, as_handle(request), content);
+    follow(call, as_handle(request), content, shown_as(comm, source, tag));
 }
 
 void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Comm comm, int peer,
@@ -109,7 +114,7 @@ void follow_persistent(Call* call, MPI_Request request, RequestKind kind, MPI_Co
     content.mode = mode;
     set_source(call, &content, comm, peer);
     if (waits_are_open()) post_request(call, &content, comm, peer, tag);
-    follow(call, as_handle(request), content);
+    follow(call, as_handle(request), content, shown_as(comm, peer, tag));
 }
 
 void record_start(Call* call, int count, const MPI_Request* requests) {
@@ -148,7 +153,8 @@ void remember_message(Call* call, MPI_Message message, MPI_Comm comm, const MPI_
         content.peer = peer_of(call->thread, comm, status->MPI_SOURCE);
         post_request(call, &content, comm, status->MPI_SOURCE, status->MPI_TAG);
     }
-    follow(call, reinterpret_cast<uintptr_t>(message), content);
+    follow(call, reinterpret_cast<uintptr_t>(message), content,
+           shown_as(comm, status->MPI_SOURCE, status->MPI_TAG));
 }
 
 Matched take_message(const MPI_Message* message) {
@@ -168,7 +174,7 @@ void follow_message(Call* call, MPI_Request request, const Matched& matched) {
         follow_receive(call, request, matched.comm, MPI_ANY_SOURCE, MPI_ANY_TAG);
         return;
     }
-    follow(call, as_handle(request), matched.receive);
+    follow(call, as_handle(request), matched.receive, shown_as(matched.comm, kAnyRank, kAnyTag));
 }
 
 }  // namespace dwell

@@ -237,6 +237,9 @@ bool Join::reserve() {
            into_->open_comms.reserve(into_->open_comms.size() + from_.open_comms.size()) &&
            axis_.prepare(into_, from_,
                          folds_ || ((into_->flags | from_.flags) & kMergedAxisDropped) != 0) &&
+           into_->open_locks.reserve(into_->open_locks.size() + from_.open_locks.size()) &&
+           into_->open_requests.reserve(into_->open_requests.size() + from_.open_requests.size()) &&
+           into_->processes.reserve(into_->processes.size() + from_.processes.size()) &&
            into_->metrics.reserve(kMetricNames) && counts_.load(from_.counts.size()) &&
            (folds_ ||
             into_->count_rows.reserve(into_->count_rows.size() + from_.count_rows.size()));
@@ -415,14 +418,19 @@ void Join::add_waits() {
 }
 
 void Join::add_open() {
-    const auto comms = static_cast<uint32_t>(into_->open_comms.size());
     for (MergedOpen open : from_.open) {
         open.node = map_node(open.node);
         open.statement = map_node(open.statement);
-        if (open.comm != kNoNode) open.comm += comms;
         into_->open.push(open);
     }
+    for (MergedLock lock : from_.open_locks) {
+        lock.node = map_node(lock.node);
+        if (!first_ && lock.module != kNoModule) lock.module = module_map_[lock.module];
+        into_->open_locks.push(lock);
+    }
     for (const MergedComm& comm : from_.open_comms) into_->open_comms.push(comm);
+    for (const MergedRequest& request : from_.open_requests) into_->open_requests.push(request);
+    for (const MergedProcess& process : from_.processes) into_->processes.push(process);
 }
 
 void Join::add_counts() {

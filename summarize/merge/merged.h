@@ -354,14 +354,50 @@ struct MergedOpen {
     uint32_t statement;  // the open communication statement, else the last one; kNoNode: none yet
     bool is_in_call;
     int64_t since_unix_ns;  // when it entered, or left, that statement
+    int64_t probe_unix_ns;  // when it entered `node`, if that was made by a probe or is OpenMP's
     // What an open statement waits for: see OpenCall.
-    uint32_t comm;  // index into open_comms, kNoNode: not known
+    uint64_t handle;
     int32_t peer;
     int32_t tag;
     int32_t destination;
     uint32_t requests;
-    uint32_t instance;
+    uint64_t request;
 };
+// An OpenMP lock or a window's lock that such a thread holds or wants: see HeldLock. Not
+// transmitted, like the next three.
+struct MergedLock {
+    uint32_t rank;
+    uint32_t thread;
+    bool held;
+    uint8_t construct;  // wanted: OmpConstruct
+    uint64_t what;
+    uint32_t module;  // place of the statement in OpenMP: index into modules, kNoModule
+    uint32_t node;    // window: the statement
+    uint64_t offset;
+    int32_t target;
+    int64_t since_unix_ns;  // wanted; 0: not known
+};
+// A request that is not complete as far as the program knows, or a matched message: see
+// RequestRecord.
+struct MergedRequest {
+    uint32_t rank;
+    uint8_t kind;
+    uint8_t awaited;
+    uint64_t handle;
+    uint64_t comm;
+    int32_t peer;
+    int32_t tag;
+};
+// One process.
+struct MergedProcess {
+    uint32_t rank;
+    int32_t pid;
+    uint64_t pid_namespace;
+    uint32_t requests;         // all that are active; MergedRequest of at most kRequestsShown
+    uint32_t requests_unseen;  // further entries of its request table lie outside of the file
+    bool paused;               // recording is switched off: what it does now is not known
+};
+constexpr uint32_t kRequestsShown = 1024;
 // A communicator of one process: see CommRecord.
 struct MergedComm {
     uint64_t handle;
@@ -370,6 +406,7 @@ struct MergedComm {
     int32_t own;    // its rank in the communicator
     uint32_t members;
     int32_t size;
+    uint32_t entered;
     bool inter;
     uint8_t side;
 };
@@ -459,6 +496,9 @@ struct Merged {
     GrowArray<MergedStall> stalls;
     GrowArray<MergedOpen> open;
     GrowArray<MergedComm> open_comms;
+    GrowArray<MergedLock> open_locks;
+    GrowArray<MergedRequest> open_requests;
+    GrowArray<MergedProcess> processes;
     GrowArray<MergedMetric> metrics;
     GrowArray<MergedCounts> counts;      // sums over ranks, one entry a node
     GrowArray<MergedCounts> count_rows;  // of one thread of one rank; dropped together with `rows`
@@ -486,6 +526,10 @@ struct Merged {
 // Returns false when the bytes are no record file of this version, or without memory; `into` is
 // unchanged then.
 bool add_record_file(Merged* into, const void* file, size_t bytes);
+
+// The same without figures: only where the threads of the process are. The file may change
+// meanwhile. On failure nodes may have been added.
+bool add_places(Merged* into, const void* file, size_t bytes);
 
 // Joins `from` into `into`, in time linear in the nodes of both, and moves its ranks. Returns false
 // without memory, or when the rank lists are damaged where they join; both are unchanged then.

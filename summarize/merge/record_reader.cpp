@@ -32,9 +32,9 @@ bool only_waits(const MergedNode& node) {
 }  // namespace
 
 bool RecordReader::read() {
-    return read_header() && text_.load() && read_modules() && read_comms() && read_off_sites() &&
-           read_threads() && read_intervals() && settle_peers() && read_stalls() && read_grids() &&
-           read_metrics() && read_axes() && add_rank();
+    return read_header() && text_.load() && read_modules() && read_off_sites() && read_threads() &&
+           read_intervals() && settle_peers() && read_stalls() && read_grids() && read_metrics() &&
+           read_axes() && read_process() && add_rank();
 }
 
 bool RecordReader::read_header() {
@@ -99,7 +99,7 @@ bool RecordReader::read_threads() {
         begin_rows();
         steps_.clear();
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
-        if (!add_open_probes(thread) || !add_place(thread)) return false;
+        if (!add_open_probes(thread) || !add_place(cell, thread)) return false;
         const bool lives = thread.life_start != 0 && thread.life_start < last_virtual(thread);
         const uint64_t span_ticks =
             thread.span_ticks + (lives ? last_virtual(thread) - thread.life_start : 0);
@@ -348,66 +348,6 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     }
     last_ticks_ = std::max(last_ticks_, now + gone);
     return true;
-}
-
-bool RecordReader::read_comms() {
-    CommRecord record;
-    for (CellIndex cell = header_.first_comm; take(cell, &record); cell = record.next) {
-        if (record.handle == 0) continue;
-        const MergedComm comm{record.handle,     record.id,      rank_,
-                              record.rank,       record.members, record.size,
-                              record.inter != 0, record.side};
-        if (!out_->open_comms.push(comm)) return false;
-    }
-    return true;
-}
-
-int64_t RecordReader::unix_ns(uint64_t ticks) const {
-    const uint64_t since = ticks > header_.start_ticks ? ticks - header_.start_ticks : 0;
-    return later_by(header_.start_unix_ns, ns(since));
-}
-
-// Of the probes that are open now; the program itself if there are none.
-uint32_t RecordReader::innermost_probe(const ThreadRecord& thread) const {
-    const uint64_t depth = std::min(thread.probe_depth, thread.probe_stack_entries);
-    const uint64_t cells = (depth + 1) * sizeof(ProbeEntry) / kCellBytes + 1;
-    if (depth == 0 || !in_file(thread.probe_stack, static_cast<uint32_t>(cells))) return 0;
-    ProbeEntry entry;
-    memcpy(&entry,
-           file_ + static_cast<size_t>(thread.probe_stack) * kCellBytes + depth * sizeof entry,
-           sizeof entry);
-    const uint32_t node = node_at(entry.node);
-    return node != kNoNode ? node : 0;
-}
-
-// Where a thread is that has not ended.
-bool RecordReader::add_place(const ThreadRecord& thread) {
-    if (header_.state != FileState::kRunning || thread.state == ThreadState::kEnded ||
-        thread.state == ThreadState::kUnused) {
-        return true;
-    }
-    const OpenCall& call = thread.open;
-    MergedOpen open{};
-    open.rank = rank_;
-    open.thread = thread.number;
-    open.pid = header_.pid;
-    open.tid = thread.tid;
-    open.statement = call.node != 0 ? node_at(call.node) : kNoNode;
-    // A statement that has not begun, or has ended, since it was looked at.
-    open.is_in_call =
-        thread.open_depth != 0 && call.entry_ticks > thread.last_ticks && open.statement != kNoNode;
-    open.node = open.is_in_call ? open.statement : innermost_probe(thread);
-    open.since_unix_ns = unix_ns(open.is_in_call ? call.entry_ticks : thread.last_ticks);
-    open.comm = kNoNode;
-    open.peer = call.peer;
-    open.tag = call.tag;
-    open.destination = call.destination;
-    open.requests = call.requests;
-    open.instance = call.instance;
-    for (uint32_t i = 0; i < out_->open_comms.size(); i++) {
-        if (out_->open_comms[i].handle == call.handle) open.comm = i;
-    }
-    return out_->open.push(open);
 }
 
 void RecordReader::begin_rows() {

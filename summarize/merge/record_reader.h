@@ -50,6 +50,9 @@ class RecordReader {
           causes_(&out->causes) {}
 
     bool read();
+    // Only where its threads are: the statements and procedures that are open, without figures. The
+    // file may change meanwhile.
+    bool read_places();
 
   private:
     struct Step {  // a node still to be read, and its merged parent
@@ -81,9 +84,17 @@ class RecordReader {
     uint64_t listed_ticks(CellIndex first, bool of_call, uint32_t* left) const;
     uint64_t inside_ticks(CellIndex open) const;
     bool add_open_probes(const ThreadRecord& thread);
+    // record_places.cpp
+    bool add_place(CellIndex cell, const ThreadRecord& thread);
+    bool read_call(CellIndex cell, OpenCall* call, uint64_t* last_ticks) const;
+    bool innermost_probe(CellIndex cell, ProbeEntry* found) const;
+    bool add_locks(const ThreadRecord& thread);
+    bool read_process();
     bool read_comms();
-    bool add_place(const ThreadRecord& thread);
-    uint32_t innermost_probe(const ThreadRecord& thread) const;
+    bool read_requests(uint32_t* active);
+    bool read_request(CellIndex cell, RequestRecord* record) const;
+    bool place_of(CellIndex cell, uint32_t* merged);
+    void find_code(uint64_t address, uint32_t* module, uint64_t* offset) const;
     int64_t unix_ns(uint64_t ticks) const;
     bool read_intervals();
     uint64_t time_of_rows(bool of_intervals) const;
@@ -188,6 +199,7 @@ class RecordReader {
     CellIndex open_phase_ = 0;   // of the current thread
     uint64_t last_ticks_ = 0;
     CellIndex open_node_ = 0;  // of the current thread: its record may be incomplete
+    bool only_places_ = false;
     bool damaged_ = false;
 };
 

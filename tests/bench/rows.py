@@ -309,6 +309,18 @@ def merge(bench):
                 last <= 2 * sixty_four)]
 
 
+@row("where")
+def where(bench):
+    """`dwell where` of many ranks on one host: its second reading, when the lines are known."""
+    ranks = 100 if bench.quick else 1000
+    text = bench.execute([bench.program("where_bench"), str(ranks)], timeout_s=600)[0]
+    found = re.search(r"lines known: ([0-9.]+) ms", text)
+    if not found:
+        raise NotMeasured("where_bench printed no figures")
+    return [Row(f"where of {ranks} ranks on one host", "100 ms", f"{found[1]} ms",
+                float(found[1]) <= 100)]
+
+
 KEEP_MERGED = """#!/bin/sh
 # Stands in for the dwell command at the end of a run: takes what it was given to a place of its own.
 cp -R "$2" "$KEPT_DIRECTORY" && rm -r "$2"

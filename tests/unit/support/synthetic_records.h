@@ -293,6 +293,41 @@ class RecordFile {
         return &at<AxisBin>(bins);
     }
 
+    // Of a process that runs: the last thread is in that statement since `entry_ticks`.
+    OpenCall& open_call(CellIndex node, uint64_t entry_ticks, uint64_t handle, int32_t peer,
+                        int32_t tag) {
+        header().state = FileState::kRunning;
+        ThreadRecord& thread = last_thread();
+        thread.state = ThreadState::kInCommunication;
+        thread.open_depth = 1;
+        thread.open = {node, 0, entry_ticks, handle, peer, tag, 0, 0, 0, {}};
+        return thread.open;
+    }
+    CommRecord& add_comm(uint64_t handle, uint64_t id, int32_t rank, uint32_t members,
+                         uint32_t entered = 0) {
+        const CellIndex cell = add_cells(1);
+        CommRecord& comm = at<CommRecord>(cell);
+        comm = {handle,  id,      header().first_comm,
+                rank,    members, static_cast<int32_t>(members),
+                entered, 0,       0,
+                {}};
+        header().first_comm = cell;
+        return comm;
+    }
+    // In a block of its own.
+    RequestRecord& add_request(uint64_t handle, RequestKind kind, uint64_t comm, int32_t peer,
+                               int32_t tag) {
+        const CellIndex cell = add_cells(2);
+        at<RequestBlock>(cell) = {header().first_requests, 1, {}};
+        header().first_requests = cell;
+        RequestRecord& record = at<RequestRecord>(cell + 1);
+        record.handle = handle;
+        record.kind = kind;
+        record.active = 1;
+        record.shown = shown_request(comm, peer, tag);
+        return record;
+    }
+
   private:
     struct alignas(kCellBytes) Cell {
         char bytes[kCellBytes];

@@ -220,7 +220,7 @@ TEST_F(Polls, OtherRequestsAreLookedUpAgain) {
     content.active = true;
     for (int i = 0; i < 3; ++i) {
         requests[i] = reinterpret_cast<MPI_Request>(handle[i]);
-        ASSERT_TRUE(add_request(handle[i], content));
+        ASSERT_TRUE(add_request(handle[i], content, {}));
         before[i] = Before{requests[i], find_request(handle[i]), true};
     }
     const auto repeats = [&](int count) {
@@ -244,7 +244,7 @@ TEST_F(Polls, OtherRequestsAreLookedUpAgain) {
     t_thread->calls += 1;
     drop_request(before[1].found);
     EXPECT_FALSE(repeats(2));
-    ASSERT_TRUE(add_request(handle[1], content));
+    ASSERT_TRUE(add_request(handle[1], content, {}));
     EXPECT_FALSE(repeats(2));
     // A completed persistent request.
     before[1].found = find_request(handle[1]);

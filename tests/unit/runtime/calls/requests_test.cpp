@@ -34,7 +34,7 @@ TEST_P(Requests, AreFoundUntilTheyAreDropped) {
     constexpr uintptr_t kMany = 50'000;  // several times the table's buckets
     for (uintptr_t i = 1; i <= kMany; ++i) {
         ASSERT_TRUE(
-            add_request(i * 64, with_bytes(i, i % 2 == 0 ? kSendRequest : kReceiveRequest)));
+            add_request(i * 64, with_bytes(i, i % 2 == 0 ? kSendRequest : kReceiveRequest), {}));
     }
     for (uintptr_t i = 1; i <= kMany; ++i) {
         const FoundRequest found = find_request(i * 64);
@@ -53,8 +53,8 @@ TEST_P(Requests, AreFoundUntilTheyAreDropped) {
 TEST_P(Requests, AReusedHandleBeginsAnew) {
     Request first = with_bytes(77, kSendRequest);
     first.persistent = true;
-    ASSERT_TRUE(add_request(4096, first));
-    ASSERT_TRUE(add_request(4096, with_bytes(5, kReceiveRequest)));
+    ASSERT_TRUE(add_request(4096, first, {}));
+    ASSERT_TRUE(add_request(4096, with_bytes(5, kReceiveRequest), {}));
     const FoundRequest found = find_request(4096);
     EXPECT_EQ(found.copy.kind, kReceiveRequest);
     EXPECT_FALSE(found.copy.persistent);
@@ -86,7 +86,7 @@ TEST_P(Requests, OfEveryStrideAreFoundInTheSameMemory) {
         long pages = 0;
         for (int round = 0; round < 3; ++round) {
             for (uintptr_t i = 0; i < kMany; ++i) {
-                ASSERT_TRUE(add_request(base + i * stride, with_bytes(i, kSendRequest)));
+                ASSERT_TRUE(add_request(base + i * stride, with_bytes(i, kSendRequest), {}));
             }
             if (round == 0) pages = resident_pages();
             for (uintptr_t i = 0; i < kMany; ++i) {
@@ -104,14 +104,14 @@ TEST_P(Requests, OfEveryStrideAreFoundInTheSameMemory) {
 // confused.
 TEST_P(Requests, TooCloseTogetherTheSecondIsLeftOut) {
     constexpr uintptr_t kFirst = 0x12340040;
-    ASSERT_TRUE(add_request(kFirst, with_bytes(1, kSendRequest)));
-    EXPECT_FALSE(add_request(kFirst + 8, with_bytes(2, kSendRequest)));
+    ASSERT_TRUE(add_request(kFirst, with_bytes(1, kSendRequest), {}));
+    EXPECT_FALSE(add_request(kFirst + 8, with_bytes(2, kSendRequest), {}));
     EXPECT_EQ(find_request(kFirst + 8).entry, nullptr);
     EXPECT_EQ(find_request(kFirst).copy.bytes, 1u);
-    EXPECT_FALSE(add_request(UINTPTR_MAX - 63, with_bytes(3, kSendRequest)));  // no address
+    EXPECT_FALSE(add_request(UINTPTR_MAX - 63, with_bytes(3, kSendRequest), {}));  // no address
     EXPECT_EQ(find_request(UINTPTR_MAX - 63).entry, nullptr);
     forget_request(kFirst);
-    EXPECT_TRUE(add_request(kFirst + 8, with_bytes(2, kSendRequest)));
+    EXPECT_TRUE(add_request(kFirst + 8, with_bytes(2, kSendRequest), {}));
     forget_request(kFirst + 8);
 }
 
@@ -120,13 +120,13 @@ TEST_F(Records, CostOfManyRequestsIsOverhead) {
     const uint64_t before = t_thread->slow_overhead;
     constexpr uintptr_t kBase = uintptr_t{0x7e00} << 32;
     for (uintptr_t i = 0; i < 10'000; ++i) {
-        ASSERT_TRUE(add_request(kBase + i * 704, with_bytes(i, kSendRequest)));
+        ASSERT_TRUE(add_request(kBase + i * 704, with_bytes(i, kSendRequest), {}));
     }
     const uint64_t after = t_thread->slow_overhead;
     EXPECT_GT(after, before);
     for (uintptr_t i = 0; i < 10'000; ++i) forget_request(kBase + i * 704);
     for (uintptr_t i = 0; i < 10'000; ++i) {
-        ASSERT_TRUE(add_request(kBase + i * 704, with_bytes(i, kSendRequest)));
+        ASSERT_TRUE(add_request(kBase + i * 704, with_bytes(i, kSendRequest), {}));
     }
     EXPECT_EQ(t_thread->slow_overhead, after);  // all of it is there
     for (uintptr_t i = 0; i < 10'000; ++i) forget_request(kBase + i * 704);
@@ -134,9 +134,9 @@ TEST_F(Records, CostOfManyRequestsIsOverhead) {
 
 // MPI may reuse a handle before the thread that completed it drops it: the new request stays.
 TEST_P(Requests, DroppingLateLeavesTheNextOne) {
-    ASSERT_TRUE(add_request(8192, with_bytes(1, kSendRequest)));
+    ASSERT_TRUE(add_request(8192, with_bytes(1, kSendRequest), {}));
     const FoundRequest completed = find_request(8192);
-    ASSERT_TRUE(add_request(8192, with_bytes(2, kReceiveRequest)));
+    ASSERT_TRUE(add_request(8192, with_bytes(2, kReceiveRequest), {}));
     drop_request(completed);
     const FoundRequest next = find_request(8192);
     ASSERT_NE(next.entry, nullptr);
@@ -151,7 +151,7 @@ TEST(RequestsOfThreads, ShareTheTable) {
         threads.emplace_back([t] {
             for (int round = 0; round < 20; ++round) {
                 for (uintptr_t i = 1; i <= 500; ++i)
-                    add_request((t * 1000 + i) * 64, with_bytes(i, kSendRequest));
+                    add_request((t * 1000 + i) * 64, with_bytes(i, kSendRequest), {});
                 for (uintptr_t i = 1; i <= 500; ++i) forget_request((t * 1000 + i) * 64);
             }
         });
