@@ -31,7 +31,7 @@ std::string place_text(const std::string& file, int line) {
 
 class Reader {
   public:
-    explicit Reader(const Merged& merged) : merged_(merged), paths_(merged, &lines_) {
+    Reader(const Merged& merged, CallPaths* paths) : merged_(merged), paths_(*paths) {
         for (const MergedOpen& open : merged.open) {
             if (open.is_in_call) by_comm_[comm_id(open)].push_back(&open);
         }
@@ -190,8 +190,7 @@ class Reader {
     }
 
     const Merged& merged_;
-    LineResolver lines_;
-    CallPaths paths_;
+    CallPaths& paths_;
     std::map<uint64_t, std::vector<const MergedOpen*>> by_comm_;
     std::map<uint64_t, std::vector<const MergedComm*>> members_;
 };
@@ -213,6 +212,12 @@ std::string ranks_text(const std::set<uint32_t>& ranks) {
 }
 
 Positions positions_of(const Merged& merged, const Positions* before) {
+    LineResolver lines;
+    CallPaths paths(merged, &lines);
+    return positions_of(merged, before, &paths);
+}
+
+Positions positions_of(const Merged& merged, const Positions* before, CallPaths* paths) {
     Positions positions;
     positions.world_size = merged.world_size;
     RankReader ranks(merged.ranks);
@@ -226,7 +231,7 @@ Positions positions_of(const Merged& merged, const Positions* before) {
             positions.gone.insert(rank.rank);
         }
     }
-    Reader reader(merged);
+    Reader reader(merged, paths);
     for (const MergedOpen& open : merged.open) positions.threads.push_back(reader.read(open));
     std::stable_sort(positions.threads.begin(), positions.threads.end(),
                      [](const Position& a, const Position& b) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/live/blocked_ranks.h"
+#include "summarize/attribution/call_paths.h"
 #include "summarize/merge/merged.h"
 
 namespace dwell {
@@ -41,6 +42,8 @@ struct Positions {
 
 // `before`: an earlier reading of the same job, or null.
 Positions positions_of(const Merged& merged, const Positions* before);
+// The same with paths whose lines were resolved before.
+Positions positions_of(const Merged& merged, const Positions* before, CallPaths* paths);
 
 // "rank 2", "ranks 0,1,3-5".
 std::string ranks_text(const std::set<uint32_t>& ranks);

@@ -12,21 +12,13 @@
 #include "summarize/merge/merged.h"
 #include "summarize/merge/merged_tables.h"
 #include "summarize/merge/merged_waits.h"
+#include "summarize/merge/tick_scale.h"
 
 namespace dwell {
 
 // How a cell is used; smaller values are the merged index of its node.
 constexpr uint32_t kCellFree = 0xffffffffu;
 constexpr uint32_t kCellTaken = 0xfffffffeu;
-
-__extension__ typedef unsigned __int128 Wide;
-
-// value * factor / divisor, at most UINT64_MAX.
-inline uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
-    if (divisor == 0) return 0;
-    const Wide result = static_cast<Wide>(value) * factor / divisor;
-    return result > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(result);
-}
 
 class RecordReader {
   public:
@@ -42,11 +34,17 @@ class RecordReader {
           causes_(&out->causes) {}
 
     bool read();
+    // Of the nodes that read() found.
+    GrowArray<NodeCell>& node_cells() { return node_cells_; }
+    // Only where the threads are, and their open entries of probes.
+    bool read_places(const GrowArray<NodeCell>& cells);
+    const GrowArray<OpenEntry>& open_entries() const { return open_entries_; }
 
   private:
     struct Step {  // a node still to be read, and its merged parent
         CellIndex cell;
         uint32_t parent;
+        CellIndex next_sibling = 0;  // of an interval that was put aside
     };
     struct ThreadSpan {  // the thread's intervals in intervals_
         uint32_t number;
@@ -67,6 +65,7 @@ class RecordReader {
     uint64_t uncertain_entries(const Site& site, const ProbePart& probe) const;
     bool read_tree(CellIndex root);
     bool walk(uint32_t thread, bool intervals_too);
+    bool note_cell(CellIndex cell, const Node& node, uint32_t merged, uint32_t thread);
     bool read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged);
     void add_to_node(uint32_t merged, const Totals& totals);
     bool read_name(CellIndex cell, uint64_t* text);
@@ -84,7 +83,6 @@ class RecordReader {
     uint64_t process_ns() const;
     void set_site(const Node& node, MergedNode* place) const;
     bool totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals);
-    void omp_totals_of(const Node& node, Totals* totals) const;
     bool add_phase(CellIndex part, uint32_t merged);
     bool read_grids();
     bool read_grid(const GridRecord& record);
@@ -92,7 +90,7 @@ class RecordReader {
     bool read_peers(const CommPart& part, uint32_t merged);
     bool add_peer(const TrafficPeerRecord& record, uint32_t merged);
     bool settle_peers();
-    bool read_wait(CellIndex cell, uint32_t merged, Totals* totals);
+    bool read_wait(const Node& node, CellIndex cell, uint32_t merged, Totals* totals);
     bool read_causes(const ThreadRecord& thread);
     bool read_stalls();
     bool read_io(CellIndex cell, uint32_t merged, Totals* totals);
@@ -105,9 +103,7 @@ class RecordReader {
         *offset = text_.intern(bytes, strnlen(bytes, most));
         return *offset != kNoText;
     }
-    uint64_t ns(uint64_t ticks) const {
-        return scale(ticks, 1'000'000'000, header_.ticks_per_second);
-    }
+    uint64_t ns(uint64_t ticks) const { return clock_.ns(ticks); }
     bool in_file(CellIndex cell, uint32_t cells) const {
         return cell >= header_.header_cells && cells <= cells_ && cell <= cells_ - cells;
     }
@@ -149,6 +145,7 @@ class RecordReader {
     size_t bytes_;
     uint32_t cells_ = 0;
     FileHeader header_{};
+    TickScale clock_;
     uint32_t rank_ = 0;
     Merged* out_;
     TextTable text_;
@@ -165,12 +162,16 @@ class RecordReader {
     GrowArray<OffSite> off_sites_;  // sorted
     GrowArray<Step> steps_;
     GrowArray<Step> intervals_;
+    GrowArray<NodeCell> node_cells_;
+    GrowArray<OpenEntry> open_entries_;
     GrowArray<ThreadSpan> threads_;
     MergedRank figures_{};
     bool has_main_ = false;  // the process's thread is the program's first thread
     uint64_t last_ticks_ = 0;
     CellIndex open_node_ = 0;  // of the current thread: its record may be incomplete
     bool damaged_ = false;
+    bool places_only_ = false;
+    bool in_interval_ = false;  // the nodes now read are below an interval
 };
 
 }  // namespace dwell
