@@ -21,11 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string job_directories() {
-    const char* named = getenv("DWELL_RECORD_DIR");
-    return named != nullptr && *named != '\0' ? named : "/dev/shm";
-}
-
 bool runs(const std::string& directory) {
     const std::vector<std::string> files = record_files(directory);
     return std::any_of(files.begin(), files.end(), [&](const std::string& name) {
@@ -45,6 +40,11 @@ std::string program_in(const std::string& directory) {
 }
 
 }  // namespace
+
+std::string job_directories() {
+    const char* named = getenv("DWELL_RECORD_DIR");
+    return named != nullptr && *named != '\0' ? named : "/dev/shm";
+}
 
 tl::expected<std::string, std::string> find_job(const std::string& name) {
     if (!name.empty() && fs::is_directory(name)) return name;

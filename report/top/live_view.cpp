@@ -212,7 +212,7 @@ void LiveView::take_figures() {
         snapshot_.nodes[i].totals = profile.nodes[i].totals;
         snapshot_.nodes[i].computation_ns = profile.nodes[i].computation_ns;
     }
-    snapshot_.sums = sums_of(profile, shown_rank_);
+    snapshot_.sums = sums_of(profile, snapshot_.rank);
 }
 
 // What belongs together is not read at one moment, and shares of time are rounded: where a figure
@@ -301,7 +301,7 @@ bool LiveView::has_ended() const {
 
 const LiveSnapshot& LiveView::read(uint32_t rank, bool with_ranks) {
     if (final_ != nullptr) {
-        if (rank != shown_rank_) finish(rank);
+        if (rank != snapshot_.rank) finish(rank);
         return snapshot_;
     }
     std::vector<LiveNode> before = snapshot_.nodes;
@@ -335,8 +335,8 @@ const LiveSnapshot& LiveView::read(uint32_t rank, bool with_ranks) {
     }
     add_open_times(rank);
     if (rank != kAllRanks) read_figures(rank);
-    const bool is_same = !is_first && rank == shown_rank_ && resets == snapshot_.resets;
-    shown_rank_ = rank;
+    const bool is_same = !is_first && rank == snapshot_.rank && resets == snapshot_.resets;
+    snapshot_.rank = rank;
     take_figures();
     if (is_same) never_fall(before, sums);
     return snapshot_;
@@ -361,7 +361,7 @@ void LiveView::finish(uint32_t only) {
             return rank.second.header.state == FileState::kFinalized;
         });
     }
-    shown_rank_ = only;
+    snapshot_.rank = only;
     const Profile& profile = *final_;
     const bool all = only == kAllRanks;
     for (size_t i = 0; i < profile.nodes.size(); ++i) {

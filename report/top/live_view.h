@@ -36,15 +36,12 @@ struct TimeSum {
     const char* name;
     uint64_t TimeSums::*value;
 };
-constexpr TimeSum kTimeSums[] = {{"total_ns", &TimeSums::total_ns},
-                                 {"computation_ns", &TimeSums::computation_ns},
-                                 {"transfer_ns", &TimeSums::transfer_ns},
-                                 {"blocked_ns", &TimeSums::blocked_ns},
-                                 {"sync_ns", &TimeSums::sync_ns},
-                                 {"omp_wait_ns", &TimeSums::omp_wait_ns},
-                                 {"omp_idle_ns", &TimeSums::omp_idle_ns},
-                                 {"io_ns", &TimeSums::io_ns},
-                                 {"paused_ns", &TimeSums::paused_ns}};
+constexpr TimeSum kTimeSums[] = {
+    {"total_ns", &TimeSums::total_ns},       {"computation_ns", &TimeSums::computation_ns},
+    {"transfer_ns", &TimeSums::transfer_ns}, {"blocked_ns", &TimeSums::blocked_ns},
+    {"sync_ns", &TimeSums::sync_ns},         {"omp_wait_ns", &TimeSums::omp_wait_ns},
+    {"omp_idle_ns", &TimeSums::omp_idle_ns}, {"io_ns", &TimeSums::io_ns},
+    {"paused_ns", &TimeSums::paused_ns}};
 
 // A node of the tree. `id` stays the same while the job is watched.
 struct LiveNode {
@@ -65,17 +62,18 @@ struct LiveRank {
 
 struct LiveSnapshot {
     int64_t unix_ns = 0;
-    int64_t start_unix_ns = 0;  // of the first rank
+    int64_t start_unix_ns = 0;         // of the first rank
     const Profile* profile = nullptr;  // the tree, names and ranks; its figures are in `nodes`
     std::vector<LiveNode> nodes;       // by node of the profile
     TimeSums sums;
-    std::vector<LiveRank> ranks;       // by rank; their sums where they were asked for
-    Positions positions;               // of threads that run
-    uint32_t resets = 0;               // so far: counts began anew (MPI_Pcontrol(2))
-    bool is_new_tree = false;          // estimated times were attributed anew
-    size_t left_out = 0;               // record files that cannot be read
-    bool is_final = false;             // the job has ended: all figures are those of its profile
-    bool ended_well = false;           // all ranks have passed MPI_Finalize, or have returned
+    uint32_t rank = kAllRanks;    // the only one that is shown
+    std::vector<LiveRank> ranks;  // by rank; their sums where they were asked for
+    Positions positions;          // of threads that run
+    uint32_t resets = 0;          // so far: counts began anew (MPI_Pcontrol(2))
+    bool is_new_tree = false;     // estimated times were attributed anew
+    size_t left_out = 0;          // record files that cannot be read
+    bool is_final = false;        // the job has ended: all figures are those of its profile
+    bool ended_well = false;      // all ranks have passed MPI_Finalize, or have returned
 };
 
 class LiveView {
@@ -123,7 +121,6 @@ class LiveView {
     uint32_t rest_ = kNoNode;
     std::vector<Totals> totals_;
     std::map<std::string, uint32_t> ids_;
-    uint32_t shown_rank_ = kAllRanks;
     int64_t built_ns_ = 0;       // when,
     int64_t build_cost_ns_ = 0;  // and how long it took
     LiveSnapshot snapshot_;

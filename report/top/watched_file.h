@@ -42,8 +42,8 @@ class WatchedFile {
   private:
     struct Thread {
         CellIndex cell;
-        uint64_t start_ticks;   // changes with a reset
-        uint64_t rest_ns;       // time outside of all nodes, the most that was seen
+        uint64_t start_ticks;  // changes with a reset
+        uint64_t rest_ns;      // time outside of all nodes, the most that was seen
         uint64_t lived_ns = 0;
         uint32_t number = 0;
     };

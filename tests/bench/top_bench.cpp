@@ -67,7 +67,8 @@ class Rank {
     Rank(const std::string& path, const RecordFile& file) : bytes_(file.bytes()) {
         const int made = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
         if (write(made, file.data(), bytes_) != static_cast<ssize_t>(bytes_)) exit(1);
-        data_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0));
+        data_ =
+            static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0));
         close(made);
     }
     void count() {
@@ -120,12 +121,13 @@ int run(int ranks, int nodes, const std::string& program) {
     }
     std::sort(costs.begin(), costs.end());
     std::sort(with_ranks.begin(), with_ranks.end());
-    printf("%d ranks of %d nodes, %.1f MB of records: first reading %.1f ms, refresh %.1f ms "
-           "(most %.1f), with sums of ranks %.1f ms, private memory %.0f MB, with records %.0f MB\n",
-           ranks, nodes, static_cast<double>(bytes) / 1e6, opened_ms, costs[costs.size() / 2],
-           costs.back(), with_ranks[with_ranks.size() / 2],
-           static_cast<double>(field_kb("RssAnon:")) / 1024,
-           static_cast<double>(field_kb("VmRSS:")) / 1024);
+    printf(
+        "%d ranks of %d nodes, %.1f MB of records: first reading %.1f ms, refresh %.1f ms "
+        "(most %.1f), with sums of ranks %.1f ms, private memory %.0f MB, with records %.0f MB\n",
+        ranks, nodes, static_cast<double>(bytes) / 1e6, opened_ms, costs[costs.size() / 2],
+        costs.back(), with_ranks[with_ranks.size() / 2],
+        static_cast<double>(field_kb("RssAnon:")) / 1024,
+        static_cast<double>(field_kb("VmRSS:")) / 1024);
     std::filesystem::remove_all(directory);
     return 0;
 }
