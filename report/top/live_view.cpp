@@ -22,6 +22,7 @@ namespace {
 
 constexpr int64_t kSecond_ns = 1'000'000'000;
 // Trees are made as often as this share of one processor allows, for new paths and new samples.
+constexpr int64_t kPatience_ns = 100'000'000;
 constexpr int64_t kShareOfPaths = 10;
 constexpr int64_t kShareOfSamples = 100;
 
@@ -113,11 +114,27 @@ tl::expected<LiveView, std::string> LiveView::open(const std::string& directory)
     LiveView view;
     view.directory_ = directory;
     view.find_files();
-    if (!view.ranks_.empty() && view.build()) return view;
+    if (!view.ranks_.empty() && view.build()) {
+        view.look_for_the_dead();
+        return view;
+    }
     return tl::make_unexpected(view.unreadable_.empty() && view.ranks_.empty()
                                    ? "there are no record files in " + directory
                                    : "no record file in " + directory +
                                          " can be read by this version of dwell");
+}
+
+// A process that this host does not know has ended, or is in a container, where it counts on.
+void LiveView::look_for_the_dead() {
+    read_figures(kAllRanks);
+    const bool all_known = std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) {
+        return rank.second.header.state != FileState::kRunning || is_alive(rank.second.header.pid);
+    });
+    for (auto& [number, rank] : ranks_) rank.moved = false;
+    if (all_known) return;
+    const timespec pause{0, kPatience_ns};
+    nanosleep(&pause, nullptr);
+    read_figures(kAllRanks);
 }
 
 // Files of ranks that came later, or that became other programs. Files that have gone stay mapped.
@@ -193,7 +210,7 @@ Reading LiveView::read_figures(uint32_t only) {
     for (auto& [number, rank] : ranks_) {
         if (only != kAllRanks && only != number) continue;
         const Reading reading = rank.file.read(rest_, &merged, &totals_);
-        rank.moved = reading.moved;
+        rank.moved = rank.moved || reading.moved;
         all.has_new_paths |= reading.has_new_paths;
         all.has_new_samples |= reading.has_new_samples;
         if (reading.was_reset) snapshot_.resets += 1;
@@ -257,6 +274,9 @@ void LiveView::add_open_times(uint32_t only) {
         if (rank == ranks_.end() || rank->second.is_gone) continue;
         const uint32_t node = live_->node_of(open.node);
         add(node, open.since_unix_ns, snapshot_.unix_ns);
+        if (!open.is_in_call || node == 0) continue;
+        add(profile.nodes[node].parent, open.last_unix_ns,
+            std::min(open.since_unix_ns, snapshot_.unix_ns));
     }
 }
 
@@ -285,12 +305,12 @@ void LiveView::add_rank_sums() {
     }
 }
 
-// A process that this host does not know may be in a container: as long as it counts, it runs.
 void LiveView::note_ends() {
     for (auto& [number, rank] : ranks_) {
         rank.header = rank.file.header();
         const bool ended = rank.header.state != FileState::kRunning;
         rank.is_gone = ended || (!rank.moved && !is_alive(rank.header.pid));
+        rank.moved = false;
     }
 }
 

@@ -94,9 +94,10 @@ class LiveView {
         WatchedFile file;
         FileHeader header;
         bool is_gone = false;
-        bool moved = true;
+        bool moved = true;  // since the reading before
     };
     LiveView() = default;
+    void look_for_the_dead();
     void find_files();
     bool build();
     bool is_worth_building(const Reading& reading) const;

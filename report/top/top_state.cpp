@@ -229,7 +229,7 @@ std::vector<TopLine> TopState::picture(const LiveSnapshot& snapshot, const TopMo
     }
     while (lines.size() + (waits.empty() ? 0 : waits.size() + 1) + 1 < room) lines.emplace_back();
     if (!waits.empty()) {
-        lines.push_back({"In calls now:", TopStyle::kHead});
+        if (paper.width > 13) lines.push_back({"In calls now:", TopStyle::kHead});
         lines.insert(lines.end(), waits.begin(), waits.end());
     }
     lines.push_back({bottom(paper), TopStyle::kDim});

@@ -99,7 +99,7 @@ void add_wrapped(const std::string& text, TopStyle style, const TopPaper& paper,
     const std::string drawn = canvas.take();
     for (size_t at = 0; at < drawn.size();) {
         const size_t end = std::min(drawn.find('\n', at), drawn.size());
-        lines->push_back({drawn.substr(at, end - at), style});
+        lines->push_back({cut(drawn.substr(at, end - at), paper.width, paper.utf8), style});
         at = end + 1;
     }
 }
@@ -209,9 +209,11 @@ std::vector<TopLine> table_lines(const TopTable& table, const TopChoice& choice,
         const TopStyle style = alarm             ? TopStyle::kAlarm
                                : row.only_around ? TopStyle::kDim
                                                  : TopStyle::kPlain;
-        lines.push_back({std::move(text), style});
+        lines.push_back({cut(text, paper.width, paper.utf8), style});
     }
-    if (table.rows.empty()) lines.push_back({"(nothing matches)", TopStyle::kDim});
+    if (table.rows.empty()) {
+        lines.push_back({cut("(nothing matches)", paper.width, paper.utf8), TopStyle::kDim});
+    }
     return lines;
 }
 
@@ -262,7 +264,9 @@ std::vector<TopLine> wait_lines(const LiveSnapshot& snapshot, const TopPaper& pa
     });
     for (size_t i = 0; i < sorted.size(); ++i) {
         if (i == kWaitLines) {
-            lines.push_back({fmt::format("and {} more", sorted.size() - i), TopStyle::kDim});
+            lines.push_back(
+                {cut(fmt::format("and {} more", sorted.size() - i), paper.width, paper.utf8),
+                 TopStyle::kDim});
             break;
         }
         const auto& [place, group] = sorted[i];

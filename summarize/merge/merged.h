@@ -321,6 +321,7 @@ struct MergedOpen {
     uint32_t statement;  // the open communication statement, else the last one; kNoNode: none yet
     bool is_in_call;
     int64_t since_unix_ns;  // when it entered, or left, that statement
+    int64_t last_unix_ns;   // when it left the last statement
     // What an open statement waits for: see OpenCall.
     uint32_t comm;  // index into open_comms, kNoNode: not known
     int32_t peer;
