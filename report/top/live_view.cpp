@@ -218,7 +218,15 @@ Reading LiveView::read_figures(uint32_t only) {
             if (known.rank == number) known.paused_ns = reading.paused_ns;
         }
     }
-    for (size_t i = 0; i < totals_.size(); ++i) merged.nodes[i].totals = totals_[i];
+    const bool of_all = only == kAllRanks;
+    if (of_all) least_ns_.assign(totals_.size(), UINT64_MAX);
+    for (size_t i = 0; i < totals_.size(); ++i) {
+        merged.nodes[i].totals = totals_[i];
+        // Estimates of waiting compare with the shortest call of any rank (blocked_estimate.h).
+        uint64_t& least_ns = merged.nodes[i].totals.min_ns;
+        if (of_all) least_ns_[i] = least_ns;
+        if (!of_all && i < least_ns_.size() && totals_[i].count != 0) least_ns = least_ns_[i];
+    }
     live_->renew();
     return all;
 }

@@ -121,6 +121,7 @@ class LiveView {
     std::unique_ptr<Profile> final_;
     uint32_t rest_ = kNoNode;
     std::vector<Totals> totals_;
+    std::vector<uint64_t> least_ns_;  // by merged node: shortest call of any rank
     std::map<std::string, uint32_t> ids_;
     int64_t built_ns_ = 0;       // when,
     int64_t build_cost_ns_ = 0;  // and how long it took

@@ -43,9 +43,10 @@ Json node_json(const LiveSnapshot& snapshot, const TopModel& model, uint32_t ind
     if (node.labels != 0) json["labels"] = labels_of(node.labels);
     for (const Figure& figure : kFigures) {
         if (!is_live(figure)) continue;
-        const bool sum = figure.combine == Combine::kSum;
         uint64_t value = now.totals.*figure.value;
-        if (rates && !sum) continue;
+        // Of a single rank the shortest call is not kept, of an interval neither.
+        const bool is_known = snapshot.is_final || (!rates && snapshot.rank == kAllRanks);
+        if (figure.combine != Combine::kSum && !is_known) continue;
         if (before != nullptr) value = less(value, before->totals.*figure.value);
         const bool none = figure.combine == Combine::kLeast ? value == UINT64_MAX : value == 0;
         if (!none) json[figure.name] = value;

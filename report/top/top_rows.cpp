@@ -34,6 +34,7 @@ std::string lower(std::string text) {
 }
 
 std::string place_of(const ProfileNode& node) {
+    if (node.kind == SiteKind::kProgram) return "";
     if (node.file.empty()) return std::string(base_name(node.module));
     const std::string name(base_name(node.file));
     return node.line == 0 ? name : fmt::format("{}:{}", name, node.line);
@@ -55,7 +56,10 @@ void sort_rows(TopColumn column, Rows* rows) {
     std::stable_sort(rows->begin(), rows->end(), [column](const TopRow& a, const TopRow& b) {
         if (column == TopColumn::kName)
             return std::tie(a.name, a.place) < std::tie(b.name, b.place);
-        return figure(a.figures, column) > figure(b.figures, column);
+        const auto key = [column](const TopRow& row) {
+            return std::pair(figure(row.figures, column), figure(row.figures, TopColumn::kTime));
+        };
+        return key(a) > key(b);
     });
 }
 

@@ -201,6 +201,11 @@ std::vector<TopLine> TopState::picture(const LiveSnapshot& snapshot, const TopMo
     }
     const TopTable table = model.table(choice_);
     lines = head_lines(snapshot, table, choice_, alarms_, paper);
+    if (height < kSmallHeight) {  // one line of each sentence
+        lines.erase(std::remove_if(lines.begin(), lines.end(),
+                                   [](const TopLine& line) { return line.text.starts_with("  "); }),
+                    lines.end());
+    }
     // A table has its title and three rows before anything else gets room.
     const size_t most_head = room > 6 ? room - 5 : 1;
     if (lines.size() > most_head) lines.resize(most_head);

@@ -28,18 +28,18 @@ struct Column {
     int use;  // columns of less use are left out first; those with 0 stay
 };
 constexpr Column kColumns[] = {{TopColumn::kTime, Unit::kTime, "time", 9, 2},
-                               {TopColumn::kTime, Unit::kShare, "share", 7, 0},
-                               {TopColumn::kSelf, Unit::kShare, "self", 7, 4},
-                               {TopColumn::kTransfer, Unit::kShare, "transf", 7, 3},
-                               {TopColumn::kWait, Unit::kShare, "wait", 7, 0},
+                               {TopColumn::kTime, Unit::kShare, "share", 8, 0},
+                               {TopColumn::kSelf, Unit::kShare, "self", 8, 4},
+                               {TopColumn::kTransfer, Unit::kShare, "transf", 8, 3},
+                               {TopColumn::kWait, Unit::kShare, "wait", 8, 0},
                                {TopColumn::kOmpWait, Unit::kShare, "omp wait", 9, 6},
-                               {TopColumn::kOmpIdle, Unit::kShare, "idle", 7, 7},
-                               {TopColumn::kIo, Unit::kShare, "I/O", 7, 5},
+                               {TopColumn::kOmpIdle, Unit::kShare, "idle", 8, 7},
+                               {TopColumn::kIo, Unit::kShare, "I/O", 8, 5},
                                {TopColumn::kCalls, Unit::kCount, "calls", 9, 8},
                                {TopColumn::kSent, Unit::kBytes, "sent", 9, 10},
                                {TopColumn::kReceived, Unit::kBytes, "received", 9, 11},
                                {TopColumn::kOpen, Unit::kTime, "open", 9, 1}};
-constexpr int kLeastName = 18;
+constexpr int kLeastName = 30;
 constexpr size_t kWaitLines = 6;
 
 std::string cut(const std::string& text, int width, bool utf8) {
@@ -201,7 +201,8 @@ std::vector<TopLine> table_lines(const TopTable& table, const TopChoice& choice,
         const std::string place = printable(row.place, paper.utf8);
         const std::string mark = row.is_estimated ? "~ " : "";
         const int left = room - display_width(place) - 1 - display_width(mark);
-        if (!place.empty() && left >= 8) {
+        const bool fits = left >= display_width(name) || (room >= kLeastName && left >= 8);
+        if (!place.empty() && fits) {
             text += mark + cut(name, left, paper.utf8) + " " + place;
         } else {
             text += cut(mark + name, std::max(room, 0), paper.utf8);

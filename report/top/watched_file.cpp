@@ -221,7 +221,7 @@ Reading WatchedFile::read(uint32_t rest, Merged* merged, std::vector<Totals>* to
     read_threads(head, &reading);
     read_nodes(totals, &reading);
     GrowArray<OpenEntry> entries;
-    add_places(merged, bytes_, size_, cells_, &entries);
+    add_known_places(merged, bytes_, size_, cells_, &entries);
     for (const OpenEntry& entry : entries) {
         Totals& node = (*totals)[entry.node];
         node.time_ns += entry.time_ns;

@@ -470,7 +470,7 @@ struct OpenEntry {
 
 // Adds only where the file's threads are, its communicators (`open`, `open_comms` of `into`), and
 // its open entries, for the nodes in `cells`.
-bool add_places(Merged* into, const void* file, size_t bytes, const GrowArray<NodeCell>& cells,
+bool add_known_places(Merged* into, const void* file, size_t bytes, const GrowArray<NodeCell>& cells,
                 GrowArray<OpenEntry>* entries);
 
 // Joins `from` into `into`, in time linear in the nodes of both, and moves its ranks. Returns false

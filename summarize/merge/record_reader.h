@@ -37,7 +37,7 @@ class RecordReader {
     // Of the nodes that read() found.
     GrowArray<NodeCell>& node_cells() { return node_cells_; }
     // Only where the threads are, and their open entries of probes.
-    bool read_places(const GrowArray<NodeCell>& cells);
+    bool read_known_places(const GrowArray<NodeCell>& cells);
     const GrowArray<OpenEntry>& open_entries() const { return open_entries_; }
 
   private:

@@ -349,7 +349,9 @@ def top(bench):
                 refresh_ms <= 20 and memory_mb <= 100)]
     if shutil.which("valgrind") is None:
         return rows
-    alone, watched = (instructions_of_a_rank(bench, top) for top in (False, True))
+    # What happens once in a run, such as a look at the clock's rate, is not the viewer's.
+    alone, watched = (min(instructions_of_a_rank(bench, viewed) for _ in range(3))
+                      for viewed in (False, True))
     more = 100 * (watched - alone) / alone
     return rows + [Row("instructions of a rank, with top at 1 Hz", "equal within 0.01 %",
                        f"{alone} alone, {watched} watched: {more:+.4f} %", abs(more) <= 0.01)]

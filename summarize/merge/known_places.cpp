@@ -3,7 +3,7 @@
 
 namespace dwell {
 
-bool RecordReader::read_places(const GrowArray<NodeCell>& cells) {
+bool RecordReader::read_known_places(const GrowArray<NodeCell>& cells) {
     places_only_ = true;
     if (!read_header() || !read_comms()) return false;
     for (const NodeCell& known : cells) {
@@ -16,11 +16,11 @@ bool RecordReader::read_places(const GrowArray<NodeCell>& cells) {
     return true;
 }
 
-bool add_places(Merged* into, const void* file, size_t bytes, const GrowArray<NodeCell>& cells,
+bool add_known_places(Merged* into, const void* file, size_t bytes, const GrowArray<NodeCell>& cells,
                 GrowArray<OpenEntry>* entries) {
     Merged one;
     RecordReader reader(file, bytes, &one);
-    if (!reader.read_places(cells)) return false;
+    if (!reader.read_known_places(cells)) return false;
     const GrowArray<OpenEntry>& opened = reader.open_entries();
     const auto comms = static_cast<uint32_t>(into->open_comms.size());
     for (MergedOpen& open : one.open) {
