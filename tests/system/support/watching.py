@@ -13,14 +13,16 @@ from harness import DWELL, check, environment, execute, mpirun, program, scratch
 
 
 @contextlib.contextmanager
-def running(words, ranks=2, options=(), name="records"):
-    """A job under dwell with its records in a directory of this test; ended at the end."""
+def running(words, ranks=2, options=(), name="records", waits=False):
+    """A job under dwell with its records in a directory of this test; ended at the end. `waits`: its
+    steps begin with let_go()."""
     records = scratch(name)
     os.makedirs(records, exist_ok=True)
     argv = mpirun(ranks, DWELL, "run", "-q", "-o", scratch("out-" + name), *options, *words)
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                               env=environment(ranks, {"DWELL_RECORD_DIR": records}), cwd=scratch(),
-                               start_new_session=True)
+                               env=environment(ranks, {"DWELL_RECORD_DIR": records,
+                                                       **({"STEPS_GO": scratch("go")} if waits else {})}),
+                               cwd=scratch(), start_new_session=True)
     process.records, process.out = records, scratch("out-" + name)
     try:
         yield process
@@ -45,7 +47,7 @@ def rank_pids(records):
     return sorted(pids)
 
 
-def wait_until(condition, what, limit_s=40):
+def wait_until(condition, what, limit_s=90):
     until = time.monotonic() + limit_s
     while time.monotonic() < until:
         if condition():
@@ -64,8 +66,24 @@ def job_of(process, ranks=2):
         return bool(found) or process.poll() is not None
 
     wait_until(there, "records of all ranks")
-    check(found, f"the job has ended: {process.returncode} {process.stderr.read()}")
+    if not found:
+        check(False, f"the job has ended: {process.returncode} {process.stderr.read()}")
     return found[0]
+
+
+def watch(process, directory, *options):
+    """`dwell top --json` of a job that waits for let_go(), after its first line."""
+    watcher = subprocess.Popen([DWELL, "top", "--json", "--interval", "0.2", *options, directory],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=environment(1, {"DWELL_RECORD_DIR": process.records}))
+    watcher.first = json.loads(watcher.stdout.readline())
+    return watcher
+
+
+def let_go():
+    """Starts the steps of a program that waits for them (steps.c)."""
+    with open(scratch("go"), "w", encoding="utf-8"):
+        pass
 
 
 def top(process, *options, **how):
@@ -119,11 +137,11 @@ class Terminal:
     def resize(self, width, height):
         self._tmux("resize-window", "-t", "t", "-x", str(width), "-y", str(height))
 
-    def wait_for(self, *texts, limit_s=20):
+    def wait_for(self, *texts, limit_s=60):
         wait_until(lambda: all(text in self.text() for text in texts),
                    f"{texts} on the terminal:\n{self.text()}", limit_s)
 
-    def wait_without(self, text, limit_s=20):
+    def wait_without(self, text, limit_s=60):
         wait_until(lambda: text not in self.text(), f"no {text} on the terminal:\n{self.text()}",
                    limit_s)
 

@@ -1,10 +1,12 @@
 // Each step rank 0 computes for 10 ms, then all meet: the others wait for it at @meet. Each rank
 // passes 1000 bytes to the next at @pass. Arguments: steps; "reset" for MPI_Pcontrol(2) in the
 // middle; "hang": after the steps rank 1 receives from rank 0 (@lost), which waits for all (@last).
+// STEPS_GO: the steps begin when a file of that name is there.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void compute(double seconds) {
     const double until = MPI_Wtime() + seconds;
@@ -31,6 +33,8 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const int steps = argc > 1 ? atoi(argv[1]) : 100;
     const char* const how = argc > 2 ? argv[2] : "";
+    const char* const go = getenv("STEPS_GO");
+    while (go != NULL && access(go, F_OK) != 0) usleep(10000);
     for (int i = 0; i < steps; i++) {
         if (strcmp(how, "reset") == 0 && i == steps / 2) MPI_Pcontrol(2);
         step(rank, size);

@@ -228,18 +228,18 @@ TEST_F(TopPicture, FitsAnyTerminal) {
 }
 
 TEST_F(TopPicture, KeysMoveFoldSortAndEnd) {
-    EXPECT_TRUE(holds(draw(80, 24), "MPI_Recv b.c:5"));
+    EXPECT_TRUE(holds(draw(100, 24), "MPI_Recv b.c:5"));
     EXPECT_EQ(selected, 3);  // below two lines of head and the titles
     press(kKeyDown);
     press(kKeyDown);
-    draw(80, 24);
+    draw(100, 24);
     EXPECT_EQ(selected, 5);
     press(kKeyLeft);
-    EXPECT_FALSE(holds(draw(80, 24), "MPI_Recv"));
+    EXPECT_FALSE(holds(draw(100, 24), "MPI_Recv"));
     press(kKeyRight);
-    EXPECT_TRUE(holds(draw(80, 24), "MPI_Recv"));
+    EXPECT_TRUE(holds(draw(100, 24), "MPI_Recv"));
     press('l');
-    EXPECT_TRUE(holds(draw(80, 24), "step a.c:20"));
+    EXPECT_TRUE(holds(draw(100, 24), "step a.c:20"));
     press('t');
     press('s');
     EXPECT_EQ(state.choice().sort, TopColumn::kSelf);
