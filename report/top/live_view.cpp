@@ -349,7 +349,9 @@ const LiveSnapshot& LiveView::read(uint32_t rank, bool with_ranks) {
         add_rank_sums();
     }
     Reading reading = read_figures(kAllRanks);
-    if (is_worth_building(reading) && build()) read_figures(kAllRanks);
+    const bool rebuilt = is_worth_building(reading) && build();
+    if (rebuilt) read_figures(kAllRanks);
+    snapshot_.has_new_paths = reading.has_new_paths && !rebuilt;
     snapshot_.profile = &live_->profile();
     std::vector<LiveRank> summed = std::move(snapshot_.ranks);
     list_ranks();
@@ -381,6 +383,7 @@ void LiveView::finish(uint32_t only) {
         snapshot_.unix_ns = clock_ns(CLOCK_REALTIME);
         snapshot_.is_final = true;
         snapshot_.is_new_tree = true;
+        snapshot_.has_new_paths = false;
         snapshot_.profile = final_.get();
         snapshot_.positions = Positions{};
         number_nodes(*final_);

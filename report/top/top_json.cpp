@@ -96,6 +96,7 @@ std::string top_json(const LiveSnapshot& snapshot, const TopModel& model, const 
     json["rank"] = snapshot.rank == kAllRanks ? Json(nullptr) : Json(snapshot.rank);
     json["resets"] = snapshot.resets;
     json["new_tree"] = snapshot.is_new_tree;
+    json["new_paths"] = snapshot.has_new_paths;
     json["left_out"] = snapshot.left_out;
     for (const TimeSum& sum : kTimeSums) json[sum.name] = snapshot.sums.*sum.value;
     json["open_ns"] = snapshot.nodes.empty() ? 0 : snapshot.nodes[0].open_ns;

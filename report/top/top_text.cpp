@@ -165,6 +165,9 @@ std::vector<TopLine> head_lines(const LiveSnapshot& snapshot, const TopTable& ta
         add_wrapped("Counts began anew since they were first read (MPI_Pcontrol, exec).",
                     TopStyle::kDim, paper, &lines);
     }
+    if (snapshot.has_new_paths) {
+        add_wrapped("New paths are not shown yet.", TopStyle::kDim, paper, &lines);
+    }
     if (snapshot.left_out != 0) {
         add_wrapped(fmt::format("{} record file{} cannot be read; left out", snapshot.left_out,
                                 snapshot.left_out == 1 ? "" : "s"),

@@ -96,7 +96,10 @@ FileHeader WatchedFile::header() const {
 bool WatchedFile::read_all(Merged* merged) {
     if (!map()) return false;
     cells_.clear();
-    if (!add_record_file(merged, bytes_, size_, &cells_)) return false;
+    if (!add_record_file(merged, bytes_, size_, &cells_)) {
+        cells_.clear();
+        return false;
+    }
     find_threads();
     return true;
 }
