@@ -211,6 +211,7 @@ Reading LiveView::read_figures(uint32_t only) {
         if (only != kAllRanks && only != number) continue;
         const Reading reading = rank.file.read(rest_, &merged, &totals_);
         rank.moved = rank.moved || reading.moved;
+        rank.last_unix_ns = reading.last_unix_ns;
         all.has_new_paths |= reading.has_new_paths;
         all.has_new_samples |= reading.has_new_samples;
         if (reading.was_reset) snapshot_.resets += 1;
@@ -283,7 +284,9 @@ void LiveView::add_open_times(uint32_t only) {
         const uint32_t node = live_->node_of(open.node);
         add(node, open.since_unix_ns, snapshot_.unix_ns);
         if (!open.is_in_call || node == 0) continue;
-        add(profile.nodes[node].parent, open.last_unix_ns,
+        const auto last = rank->second.last_unix_ns.find(open.thread);
+        if (last == rank->second.last_unix_ns.end()) continue;
+        add(profile.nodes[node].parent, last->second,
             std::min(open.since_unix_ns, snapshot_.unix_ns));
     }
 }

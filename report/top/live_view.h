@@ -96,6 +96,7 @@ class LiveView {
         FileHeader header;
         bool is_gone = false;
         bool moved = true;  // since the reading before
+        std::map<uint32_t, int64_t> last_unix_ns;  // as in Reading
     };
     LiveView() = default;
     void look_for_the_dead();

@@ -180,6 +180,9 @@ void WatchedFile::read_threads(const FileHeader& head, Reading* reading) {
             thread.rest_ns = 0;
         }
         thread.number = record.number;
+        const uint64_t since = record.last_ticks - std::min(record.last_ticks, head.start_ticks);
+        reading->last_unix_ns[record.number] =
+            head.start_unix_ns + static_cast<int64_t>(clock_.ns(since));
         if (record.number == head.process_thread) {
             reading->paused_ns = clock_.ns(record.paused_ticks);
         }
@@ -224,7 +227,7 @@ Reading WatchedFile::read(uint32_t rest, Merged* merged, std::vector<Totals>* to
     read_threads(head, &reading);
     read_nodes(totals, &reading);
     GrowArray<OpenEntry> entries;
-    add_known_places(merged, bytes_, size_, cells_, &entries);
+    add_places(merged, bytes_, size_, cells_, &entries);
     for (const OpenEntry& entry : entries) {
         Totals& node = (*totals)[entry.node];
         node.time_ns += entry.time_ns;

@@ -4,6 +4,7 @@
 #define DWELL_REPORT_TOP_WATCHED_FILE_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct Reading {
     bool was_reset = false;        // counts began anew since the last reading (MPI_Pcontrol(2))
     bool moved = false;            // some figure changed since then
     uint64_t paused_ns = 0;        // as in MergedRank
+    std::map<uint32_t, int64_t> last_unix_ns;  // by number of a thread: its last time stamp
 };
 
 class WatchedFile {

@@ -16,7 +16,7 @@ bool RecordReader::read_known_places(const GrowArray<NodeCell>& cells) {
     return true;
 }
 
-bool add_known_places(Merged* into, const void* file, size_t bytes, const GrowArray<NodeCell>& cells,
+bool add_places(Merged* into, const void* file, size_t bytes, const GrowArray<NodeCell>& cells,
                 GrowArray<OpenEntry>* entries) {
     Merged one;
     RecordReader reader(file, bytes, &one);

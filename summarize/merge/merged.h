@@ -321,7 +321,6 @@ struct MergedOpen {
     uint32_t statement;  // the open communication statement, else the last one; kNoNode: none yet
     bool is_in_call;
     int64_t since_unix_ns;  // when it entered, or left, that statement
-    int64_t last_unix_ns;   // when it left the last statement
     // What an open statement waits for: see OpenCall.
     uint32_t comm;  // index into open_comms, kNoNode: not known
     int32_t peer;
@@ -470,7 +469,7 @@ struct OpenEntry {
 
 // Adds only where the file's threads are, its communicators (`open`, `open_comms` of `into`), and
 // its open entries, for the nodes in `cells`.
-bool add_known_places(Merged* into, const void* file, size_t bytes, const GrowArray<NodeCell>& cells,
+bool add_places(Merged* into, const void* file, size_t bytes, const GrowArray<NodeCell>& cells,
                 GrowArray<OpenEntry>* entries);
 
 // Joins `from` into `into`, in time linear in the nodes of both, and moves its ranks. Returns false

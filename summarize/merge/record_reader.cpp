@@ -406,7 +406,6 @@ bool RecordReader::add_place(const ThreadRecord& thread) {
         thread.open_depth != 0 && call.entry_ticks > thread.last_ticks && open.statement != kNoNode;
     open.node = open.is_in_call ? open.statement : innermost_probe(thread);
     open.since_unix_ns = unix_ns(open.is_in_call ? call.entry_ticks : thread.last_ticks);
-    open.last_unix_ns = unix_ns(thread.last_ticks);
     open.comm = kNoNode;
     open.peer = call.peer;
     open.tag = call.tag;
