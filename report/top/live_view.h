@@ -71,7 +71,7 @@ struct LiveSnapshot {
     Positions positions;          // of threads that run
     uint32_t resets = 0;          // so far: counts began anew (MPI_Pcontrol(2))
     bool is_new_tree = false;     // estimated times were attributed anew
-    bool has_new_paths = false;        // that are not in the tree yet
+    bool has_new_paths = false;   // that are not in the tree yet
     size_t left_out = 0;          // record files that cannot be read
     bool is_final = false;        // the job has ended: all figures are those of its profile
     bool ended_well = false;      // all ranks have passed MPI_Finalize, or have returned
@@ -95,7 +95,7 @@ class LiveView {
         WatchedFile file;
         FileHeader header;
         bool is_gone = false;
-        bool moved = true;  // since the reading before
+        bool moved = true;                         // since the reading before
         std::map<uint32_t, int64_t> last_unix_ns;  // as in Reading
     };
     LiveView() = default;
