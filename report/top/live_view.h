@@ -95,8 +95,8 @@ class LiveView {
         WatchedFile file;
         FileHeader header;
         bool is_gone = false;
-        bool moved = true;                         // since the reading before
-        std::map<uint32_t, int64_t> last_unix_ns;  // as in Reading
+        bool moved = true;                              // since the reading before
+        std::map<uint32_t, int64_t> last_unix_ns = {};  // as in Reading
     };
     LiveView() = default;
     void look_for_the_dead();
