@@ -18,6 +18,7 @@
 #include "report/results/finish.h"
 #include "report/results/show.h"
 #include "report/results/unfinished.h"
+#include "report/top/top.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/settings.h"
 #include "runtime/contract/standard_files.h"
@@ -36,6 +37,7 @@ constexpr const char* kUsage =
     "  report    Shows a profile as text, JSON or CSV\n"
     "  recover   Makes a profile from the records of a job that did not end well\n"
     "  where     Shows where every rank of a running job is\n"
+    "  top       Shows a running job as it goes on\n"
     "  sites     Shows what dwell's compilers put probes into\n"
     "  info      Says what works on this machine, and what does not\n"
     "\n"
@@ -61,7 +63,7 @@ int run_parsed(const tl::expected<Options, CliEnd>& options, int (*command)(cons
 // The command that a misspelt word was probably meant to be.
 std::string command_hint(const std::string& name) {
     if (is_launcher(name)) return ": to profile a job type: dwell run " + name + " ...";
-    for (const char* command : {"run", "report", "recover", "where", "sites", "info"}) {
+    for (const char* command : {"run", "report", "recover", "where", "top", "sites", "info"}) {
         if (is_nearly(name.data(), name.size(), command)) {
             return ": dwell " + std::string(command) + " is one";
         }
@@ -87,6 +89,7 @@ int dispatch(const std::vector<std::string>& words) {
     if (name == "recover") return run_parsed(parse_recover(rest), recover_command);
     if (name == "finish") return run_parsed(parse_finish(rest), finish_command);
     if (name == "where") return run_parsed(parse_where(rest), where_command);
+    if (name == "top") return run_parsed(parse_top(rest), top_command);
     if (name == "sites") return run_parsed(parse_sites(rest), sites_command);
     if (name == "info") {
         const auto parsed = parse_info(rest);

@@ -13,6 +13,7 @@
 #include "report/console/metric_names.h"
 #include "report/text/text_report.h"
 #include "runtime/contract/enabling_profile.h"
+#include "runtime/contract/record_layout.h"
 #include "runtime/contract/settings.h"
 
 namespace dwell {
@@ -293,6 +294,46 @@ tl::expected<WhereOptions, CliEnd> parse_where(const std::vector<std::string>& w
         ->check(CLI::Range(kLeastWidth, kMostWidth));
     app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    return options;
+}
+
+tl::expected<TopOptions, CliEnd> parse_top(const std::vector<std::string>& words) {
+    TopOptions options;
+    CLI::App app("Shows a running job as it goes on.", "dwell top");
+    app.add_option("JOB", options.job, "Id or directory of a job (default: the only one)");
+    app.add_flag("--once", options.once, "Prints one table, and ends");
+    app.add_flag("--json", options.json, "One line of JSON an interval");
+    app.add_flag("--lines", options.lines, "The costliest lines instead of the hierarchy");
+    app.add_flag("--rates", options.rates, "The last interval instead of the time since the start");
+    app.add_flag("--per-rank", options.per_rank, "The times of each rank too");
+    app.add_option("--rank", options.rank, "Only this rank")
+        ->type_name("N")
+        ->check(CLI::Range(0, (1 << kPeerRankBits) - 1));
+    app.add_option("--sort", options.sort,
+                   "time, self, computation, transfer, wait, omp_wait, idle, io, calls, sent, "
+                   "received, open or name")
+        ->type_name("COLUMN")
+        ->check(CLI::IsMember({"time", "self", "computation", "transfer", "wait", "omp_wait",
+                               "idle", "io", "calls", "sent", "received", "open", "name"}));
+    app.add_option("--filter", options.filter, "Only rows with this in their name or FILE:LINE")
+        ->type_name("TEXT");
+    app.add_option("--interval", options.interval_s, "Seconds between two readings (1)")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.1, 86400.0));
+    app.add_option("--depth", options.depth, "Levels of the hierarchy")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000));
+    app.add_option("--alarm", options.alarms,
+                   "Such as 'wait>30%': marks it, and --once ends with exit code 3")
+        ->type_name("ALARM");
+    app.add_option("--width", options.width, "Columns (default: the terminal's, else 80)")
+        ->type_name("N")
+        ->check(CLI::Range(kLeastWidth, kMostWidth));
+    app.add_flag("--ascii", options.ascii, "Plain ASCII, whatever the locale");
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    if (options.json && options.lines) {
+        return tl::make_unexpected(CliEnd{2, "--lines is for the table; json holds all nodes"});
+    }
     return options;
 }
 

@@ -96,6 +96,24 @@ struct WhereOptions {
     bool json = false;
 };
 
+// `dwell top`.
+struct TopOptions {
+    std::string job;  // a directory or the id of a job; empty: the only one, or a list of all
+    bool once = false;
+    bool json = false;
+    bool lines = false;
+    bool rates = false;
+    bool per_rank = false;
+    std::string sort = "time";
+    std::string filter;
+    double interval_s = 1;
+    int depth = 0;  // 0: all levels
+    int rank = -1;  // -1: all
+    std::vector<std::string> alarms;
+    int width = 0;  // 0: of the terminal, or 80
+    bool ascii = false;
+};
+
 // Why parsing ended early: help and --version (code 0, text for stdout) or an error (code 2, one
 // line for stderr).
 struct CliEnd {
@@ -110,6 +128,7 @@ tl::expected<FinishOptions, CliEnd> parse_recover(const std::vector<std::string>
 tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>& words);
 tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& words);
 tl::expected<WhereOptions, CliEnd> parse_where(const std::vector<std::string>& words);
+tl::expected<TopOptions, CliEnd> parse_top(const std::vector<std::string>& words);
 tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words);
 
 // Empty when `value` is valid for the setting `variable` (a DWELL_… name of RunOptions), else a

@@ -25,11 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string job_directories() {
-    const char* named = getenv("DWELL_RECORD_DIR");
-    return named != nullptr && *named != '\0' ? named : "/dev/shm";
-}
-
 // A process of another namespace of process ids cannot be seen: its file must do.
 bool runs(const std::string& directory) {
     const std::vector<std::string> files = record_files(directory);
@@ -56,6 +51,11 @@ std::string program_in(const std::string& directory) {
 }
 
 }  // namespace
+
+std::string job_directories() {
+    const char* named = getenv("DWELL_RECORD_DIR");
+    return named != nullptr && *named != '\0' ? named : "/dev/shm";
+}
 
 tl::expected<std::string, std::string> find_job(const std::string& name) {
     if (!name.empty() && fs::is_directory(name)) return name;

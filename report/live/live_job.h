@@ -11,6 +11,9 @@
 
 namespace dwell {
 
+// Where the record directories of jobs are.
+std::string job_directories();
+
 // The directory of the job that `name` means: a directory, the id of a job, or nothing where there
 // is one job. The error is one line that says what there is.
 tl::expected<std::string, std::string> find_job(const std::string& name);

@@ -38,10 +38,10 @@ bool waits_in(const MergedNode& node) {
 
 class Reader {
   public:
-    Reader(const Merged& merged, LineResolver* lines)
+    Reader(const Merged& merged, LineResolver* lines, CallPaths* paths)
         : merged_(merged),
           lines_(lines),
-          paths_(merged, lines),
+          paths_(*paths),
           partners_(merged, [this](const MergedLock& lock) { return place_of(lock); }) {
         for (const MergedProcess& process : merged.processes) {
             if (!is_own_pid_namespace(process.pid_namespace)) invisible_.insert(process.rank);
@@ -133,7 +133,7 @@ class Reader {
 
     const Merged& merged_;
     LineResolver* lines_;
-    CallPaths paths_;
+    CallPaths& paths_;
     Partners partners_;
     std::set<uint32_t> invisible_;
     std::set<uint32_t> paused_;
@@ -188,6 +188,14 @@ std::string ranks_text(const std::set<uint32_t>& ranks) {
 }
 
 Positions positions_of(const Merged& merged, const Positions* before, LineResolver* lines) {
+    LineResolver own_lines;
+    if (lines == nullptr) lines = &own_lines;
+    CallPaths paths(merged, lines);
+    return positions_of(merged, before, lines, &paths);
+}
+
+Positions positions_of(const Merged& merged, const Positions* before, LineResolver* lines,
+                       CallPaths* paths) {
     Positions positions;
     positions.world_size = merged.world_size;
     RankReader ranks(merged.ranks);
@@ -205,8 +213,7 @@ Positions positions_of(const Merged& merged, const Positions* before, LineResolv
         const bool incomplete = process.requests_unseen != 0 || process.requests > kRequestsShown;
         if (incomplete) positions.incomplete.insert(process.rank);
     }
-    LineResolver own_lines;
-    Reader reader(merged, lines != nullptr ? lines : &own_lines);
+    Reader reader(merged, lines, paths);
     for (const MergedOpen& open : merged.open) positions.threads.push_back(reader.read(open));
     std::stable_sort(positions.threads.begin(), positions.threads.end(),
                      [](const Position& a, const Position& b) {

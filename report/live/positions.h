@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/live/blocked_ranks.h"
+#include "summarize/attribution/call_paths.h"
 #include "summarize/merge/merged.h"
 #include "summarize/symbols/lines.h"
 
@@ -64,6 +65,9 @@ struct Positions {
 // the next reading.
 Positions positions_of(const Merged& merged, const Positions* before,
                        LineResolver* lines = nullptr);
+// The same with the call paths of `merged`, made before with `lines`.
+Positions positions_of(const Merged& merged, const Positions* before, LineResolver* lines,
+                       CallPaths* paths);
 
 // "rank 2", "ranks 0,1,3-5"; without "rank" where `plain`.
 std::string ranks_text(const std::set<uint32_t>& ranks);

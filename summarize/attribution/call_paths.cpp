@@ -65,11 +65,14 @@ CallPaths::CallPaths(const Merged& merged, LineResolver* lines)
       lines_(lines),
       folded_(without_module("(folded paths)")),
       probe_sites_(merged, lines) {
-    for (const MergedModule& module : merged.modules) {
+    for (uint32_t i = 0; i < merged.modules.size(); ++i) {
+        const MergedModule& module = merged.modules[i];
         const char* const path = text_at(merged, module.path);
         const size_t id_bytes = std::min<size_t>(module.build_id_bytes, sizeof module.build_id);
-        lines_->add_module(path, {reinterpret_cast<const char*>(module.build_id), id_bytes},
-                           {module.inode, module.modified_ns, module.mixed != 0});
+        if (i >= lines_->modules()) {
+            lines_->add_module(path, {reinterpret_cast<const char*>(module.build_id), id_bytes},
+                               {module.inode, module.modified_ns, module.mixed != 0});
+        }
         module_kinds_.push_back(module_kind(path));
         system_.push_back(is_system_library(path));
     }

@@ -67,7 +67,7 @@ enum class SampledCallers : uint8_t { kNone, kInner, kAll };
 
 class CallPaths {
   public:
-    // `merged` must live as long as this object.
+    // `merged` must live as long as this object. `lines` may know the first modules already.
     CallPaths(const Merged& merged, LineResolver* lines);
 
     // Steps to a communication node, to a node made by a probe, or to a sample with a known path,

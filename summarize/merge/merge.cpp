@@ -70,6 +70,9 @@ class Join {
 
     bool prepare();
     void commit();
+    void renumber(GrowArray<NodeCell>* cells) const {
+        for (NodeCell& cell : *cells) cell.node = map_node(cell.node);
+    }
 
   private:
     bool passes_limit(uint64_t records, uint64_t limit) const;
@@ -478,6 +481,11 @@ void add_file(MergedNode* into, uint32_t file, uint64_t bytes, bool others) {
 }
 
 bool join(Merged* into, Merged&& from) {
+    GrowArray<NodeCell> none;
+    return join(into, static_cast<Merged&&>(from), &none);
+}
+
+bool join(Merged* into, Merged&& from, GrowArray<NodeCell>* cells) {
     const Sizes before(*into);
     Join step(into, &from);
     if (!step.prepare()) {
@@ -485,6 +493,7 @@ bool join(Merged* into, Merged&& from) {
         return false;
     }
     step.commit();
+    step.renumber(cells);
     return true;
 }
 

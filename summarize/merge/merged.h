@@ -531,9 +531,37 @@ bool add_record_file(Merged* into, const void* file, size_t bytes);
 // meanwhile. On failure nodes may have been added.
 bool add_places(Merged* into, const void* file, size_t bytes);
 
+// A node's cell in a record file, its place in the merged records (kNoNode: it has none), the
+// thread it is of, and its links as they were read: other links show new nodes. Nodes below
+// intervals (samples and their paths) are left out.
+struct NodeCell {
+    CellIndex cell;
+    uint32_t node;
+    uint32_t thread;
+    CellIndex first_child;
+    CellIndex next_sibling;
+};
+// The same as add_record_file(); `cells` gets the cells of the file's nodes, threads in the file's
+// order: so their figures can be read again (node_figures.h).
+bool add_record_file(Merged* into, const void* file, size_t bytes, GrowArray<NodeCell>* cells);
+
+// An entry of a probe that is open: its time up to its thread's last time stamp, which is not part
+// of the node's figures in the file.
+struct OpenEntry {
+    uint32_t node;
+    uint64_t time_ns;
+    uint64_t omp_wait_ns;
+};
+
+// As add_places(), for the nodes in `cells`; adds also the open entries.
+bool add_known_places(Merged* into, const void* file, size_t bytes,
+                      const GrowArray<NodeCell>& cells, GrowArray<OpenEntry>* entries);
+
 // Joins `from` into `into`, in time linear in the nodes of both, and moves its ranks. Returns false
 // without memory, or when the rank lists are damaged where they join; both are unchanged then.
 bool join(Merged* into, Merged&& from);
+// The same; changes the places in `cells` from those in `from` to those in `into`.
+bool join(Merged* into, Merged&& from, GrowArray<NodeCell>* cells);
 
 // The bytes of `merged` in the layout above, or only its head, which the pieces of its rank list
 // must follow. Returns false without memory.

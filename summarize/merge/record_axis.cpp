@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "summarize/merge/merged_axis.h"
+#include "summarize/merge/node_figures.h"
 #include "summarize/merge/record_reader.h"
 
 namespace dwell {

@@ -7,6 +7,7 @@
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
 #include "summarize/merge/merged_counts.h"
+#include "summarize/merge/node_figures.h"
 #include "summarize/merge/record_reader.h"
 
 namespace dwell {
@@ -81,25 +82,19 @@ uint64_t RecordReader::uncertain_entries(const Site& site, const ProbePart& prob
 }
 
 bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals) {
-    totals->count = node.count;
-    totals->time_ns = ns(node.ticks);
     if (node.site.kind == SiteKind::kOpenMp) {
-        omp_totals_of(node, totals);
+        OmpPart part{};
+        if (node.part != 0 && !load(node.part, &part)) part = OmpPart{};
+        add_openmp_node(node, part, clock_, totals);
         return true;
     }
     if (is_probe_kind(static_cast<uint8_t>(node.site.kind))) {
-        // A thread that works in a region has the path of the forking thread, with count 0.
-        if (node.count != 0) totals->entered_ns = totals->time_ns;
         ProbePart probe{};
         if (node.part != 0 && !load(node.part, &probe)) probe = ProbePart{};
-        if (node.site.kind == SiteKind::kLoop) totals->iterations = probe.iterations;
-        totals->untimed = std::min(probe.untimed + probe.counted, node.count);
-        totals->abandoned = probe.abandoned;
+        add_probed_node(node, probe, clock_, totals);
         if (node.site.kind == SiteKind::kProcedure || node.site.kind == SiteKind::kLoop) {
             totals->off_entries = probe.off_entries;
             totals->off_uncertain = uncertain_entries(node.site, probe);
-        } else {
-            totals->volume = probe.volume;
         }
         const uint64_t timed = node.count - totals->untimed;
         if (timed != 0) {
@@ -109,60 +104,22 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
             totals->estimated_ns = ns(scale(node.ticks, probe.counted, timed) +
                                       scale(node.ticks, off, node.count - probe.counted));
         }
-        if (node.count == totals->untimed) return true;
-        if (node.min_ticks != UINT64_MAX) totals->min_ns = ns(node.min_ticks);
-        totals->max_ns = ns(node.max_ticks);
         return true;
     }
-    if (node.count != 0) {
-        // A call that ended with an exception is counted, but has no duration.
-        totals->min_ns = node.min_ticks != UINT64_MAX ? ns(node.min_ticks) : 0;
-        totals->max_ns = ns(node.max_ticks);
-    }
+    add_timed_node(node, clock_, totals);
     if (node.site.kind == SiteKind::kIo) return read_io(node.part, merged, totals);
     CommPart part;
     if (node.site.kind != SiteKind::kCommunication || !load(node.part, &part)) return true;
-    totals->sync_ns = std::min(ns(part.sync_ticks), totals->time_ns);
-    const uint64_t rest_ns = totals->time_ns - totals->sync_ns;
-    totals->blocked_ns = totals->sync_ns + std::min(ns(part.blocked_ticks), rest_ns);
-    totals->bytes_sent = part.bytes_sent;
-    totals->bytes_received = part.bytes_received;
-    totals->failed = part.failed;
-    totals->folded_peers = part.folded_peers;
-    return read_wait(part.wait, merged, totals) &&
+    add_traffic_of_node(node, part, clock_, totals);
+    return read_wait(node, part.wait, merged, totals) &&
            add_histogram(part.histogram, merged, cell == open_node_, totals) &&
            read_peers(part, merged);
-}
-
-void RecordReader::omp_totals_of(const Node& node, Totals* totals) const {
-    OmpPart part{};
-    if (node.part != 0 && !load(node.part, &part)) part = OmpPart{};
-    totals->untimed = std::min(part.untimed, node.count);
-    totals->abandoned = part.abandoned;
-    const uint64_t wait_ns = ns(std::min(part.wait_ticks, node.ticks));
-    const bool idle = node.site.call == static_cast<uint16_t>(OmpConstruct::kIdle);
-    (idle ? totals->omp_idle_ns : totals->omp_wait_ns) = wait_ns;
-    totals->omp_start_ns = ns(part.start_ticks);
-    totals->omp_overhead_ns = ns(std::min(part.overhead_ticks, node.ticks));
-    totals->created = part.created;
-    if (is_omp_target(node.site.call)) {
-        totals->bytes_sent = part.to_device;
-        totals->bytes_received = part.from_device;
-    } else {
-        totals->iterations = part.iterations;
-        totals->chunks = part.chunks;
-    }
-    if (node.min_ticks == UINT64_MAX) return;
-    totals->min_ns = ns(node.min_ticks);
-    totals->max_ns = ns(node.max_ticks);
 }
 
 bool RecordReader::read_io(CellIndex cell, uint32_t merged, Totals* totals) {
     IoPart part;
     if (!load(cell, &part)) return true;
-    totals->bytes_received = part.bytes_read;
-    totals->bytes_sent = part.bytes_written;
-    totals->failed = part.failed;
+    add_io_of_node(part, totals);
     FileUse use;
     FileUse most{};
     uint32_t files = 0;
@@ -184,19 +141,11 @@ bool RecordReader::read_io(CellIndex cell, uint32_t merged, Totals* totals) {
     return true;
 }
 
-// Calls without analysis, or of a rank without it, have no known waiting time.
-bool RecordReader::read_wait(CellIndex cell, uint32_t merged, Totals* totals) {
-    const MpiCallInfo& call = kMpiCalls[out_->nodes[merged].call];
-    const bool follows = call.analysed && (header_.flags & kFileWaits) != 0;
-    if (!follows && (call.analysed || call.waits)) totals->unknown_waits = totals->count;
+bool RecordReader::read_wait(const Node& node, CellIndex cell, uint32_t merged, Totals* totals) {
     WaitPart part;
-    if (cell == 0 || !take(cell, &part)) return true;
-    totals->late_sender_ns = ns(part.late_sender_ticks);
-    totals->late_receiver_ns = ns(part.late_receiver_ticks);
-    totals->passed_on_ns = ns(part.indirect_wait_ticks);
-    if (follows) totals->unknown_waits = std::min<uint64_t>(part.unknown, totals->count);
-    totals->guessed_waits = part.guessed;
-    totals->estimated_waits = part.estimated;
+    const bool waited = cell != 0 && take(cell, &part);
+    add_waiting_of_node(node, waited ? &part : nullptr, header_.flags, clock_, totals);
+    if (!waited) return true;
     WaitPeerRecord record;
     uint32_t count = 0;
     for (CellIndex at = part.first_partner; take(at, &record); at = record.next) {

@@ -9,6 +9,7 @@
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
 #include "runtime/contract/path_hash.h"
+#include "summarize/merge/node_figures.h"
 #include "summarize/merge/saturating.h"
 
 namespace dwell {
@@ -19,14 +20,6 @@ template <size_t kBytes>
 const char* terminated(char (&name)[kBytes]) {
     name[kBytes - 1] = '\0';
     return name;
-}
-
-// A construct whose whole time is waiting for other threads.
-bool only_waits(const MergedNode& node) {
-    if (!is_openmp(node.kind)) return false;
-    const auto construct = static_cast<OmpConstruct>(node.call);
-    return construct == OmpConstruct::kBarrier || construct == OmpConstruct::kImplicitBarrier ||
-           construct == OmpConstruct::kTaskwait || construct == OmpConstruct::kTaskgroupEnd;
 }
 
 }  // namespace
@@ -45,6 +38,7 @@ bool RecordReader::read_header() {
     const int64_t world_size = header_.world_size;
     if (world_size < 1 || world_size > int64_t{1} << kPeerRankBits) return false;
     if (header_.rank < 0 || header_.rank >= world_size) return false;
+    clock_ = TickScale(header_.ticks_per_second);
     cells_ = static_cast<uint32_t>(std::min<uint64_t>(header_.cells_used, bytes_ / kCellBytes));
     rank_ = static_cast<uint32_t>(std::max(header_.rank, 0));
     out_->world_size = static_cast<uint32_t>(std::max(header_.world_size, 1));
@@ -100,11 +94,9 @@ bool RecordReader::read_threads() {
         steps_.clear();
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
         if (!add_open_probes(thread) || !add_place(cell, thread)) return false;
-        const bool lives = thread.life_start != 0 && thread.life_start < last_virtual(thread);
-        const uint64_t span_ticks =
-            thread.span_ticks + (lives ? last_virtual(thread) - thread.life_start : 0);
+        const uint64_t lived_ns = ns(lived_ticks(thread));
         const ThreadSpan span{thread.number,      intervals_.size(), thread.first_metric,
-                              thread.first_stall, ns(span_ticks),    time_of_rows(false)};
+                              thread.first_stall, lived_ns,          time_of_rows(false)};
         if (!threads_.push(span)) return false;
     }
     return true;
@@ -179,16 +171,24 @@ bool RecordReader::walk(uint32_t thread, bool intervals_too) {
         }
         doubt_node(step.cell, node);
         if (node.site.kind == SiteKind::kInterval && !intervals_too) {
-            if (!intervals_.push(step)) return false;
+            if (!intervals_.push({step.cell, step.parent, node.next_sibling})) return false;
             continue;
         }
         // The opened path was not a file.
-        if (node.site.kind == SiteKind::kIo && node.count == 0) continue;
+        if (node.site.kind == SiteKind::kIo && node.count == 0) {
+            if (!note_cell(step.cell, node, kNoNode, thread)) return false;
+            continue;
+        }
         uint32_t merged = kNoNode;
         if (!read_node(step, node, thread, &merged)) return false;
         if (!steps_.push(Step{node.first_child, merged})) return false;
     }
     return true;
+}
+
+bool RecordReader::note_cell(CellIndex cell, const Node& node, uint32_t merged, uint32_t thread) {
+    if (in_interval_) return true;
+    return node_cells_.push({cell, merged, thread, node.first_child, node.next_sibling});
 }
 
 bool RecordReader::read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged) {
@@ -205,6 +205,7 @@ bool RecordReader::read_node(Step step, const Node& node, uint32_t thread, uint3
     Totals totals = empty_totals();
     if (!totals_of(step.cell, node, *merged, &totals)) return false;
     add_to_node(*merged, totals);
+    if (!note_cell(step.cell, node, *merged, thread)) return false;
     const bool phase = is_named(place) && (place.flags & kNodePhase) != 0;
     if (phase && !add_phase(node.part, *merged)) return false;
     if (node.site.kind != SiteKind::kSample) return add_row(*merged, thread, totals);
@@ -336,12 +337,19 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
         const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
         if (!stopped) now = std::max(now, entry.entry_virtual);
         const uint32_t merged = node_at(entry.node);
-        if (merged == kNoNode || !is_measured_kind(out_->nodes[merged].kind)) continue;
+        Node opened{};
+        if (merged == kNoNode || !load(entry.node, &opened)) continue;
+        const SiteKind kind = opened.site.kind;
+        if (!is_measured_kind(static_cast<uint8_t>(kind))) continue;
         if ((entry.flags & kEntryUntimed) != 0 && !stopped) continue;
         Totals totals = empty_totals();
         totals.time_ns = ns(stopped ? entry.entry_virtual : now - entry.entry_virtual);
+        if (only_waits(opened.site)) totals.omp_wait_ns = totals.time_ns;
+        if (known_nodes_) {
+            if (!open_entries_.push({merged, totals.time_ns, totals.omp_wait_ns})) return false;
+            continue;
+        }
         MergedNode* node = &out_->nodes[merged];
-        if (only_waits(*node)) totals.omp_wait_ns = totals.time_ns;
         add_totals(&node->totals, totals);
         node->rank_min_ns = node->rank_max_ns = node->totals.time_ns;
         if (!add_row(merged, thread.number, totals)) return false;
@@ -383,11 +391,14 @@ bool RecordReader::read_intervals() {
             const Step step = intervals_[next];
             Node node;
             if (!load(step.cell, &node)) continue;
+            node.next_sibling = step.next_sibling;
             uint32_t merged = kNoNode;
             if (!read_node(step, node, thread.number, &merged)) return false;
             steps_.clear();
             if (!steps_.push(Step{node.first_child, merged})) return false;
+            in_interval_ = true;
             if (!walk(thread.number, true)) return false;
+            in_interval_ = false;
         }
         if (!add_rest_of_life(thread)) return false;
     }
@@ -490,8 +501,16 @@ bool RecordReader::add_rank() {
 }
 
 bool add_record_file(Merged* into, const void* file, size_t bytes) {
+    GrowArray<NodeCell> cells;
+    return add_record_file(into, file, bytes, &cells);
+}
+
+bool add_record_file(Merged* into, const void* file, size_t bytes, GrowArray<NodeCell>* cells) {
     Merged one;
-    return RecordReader(file, bytes, &one).read() && join(into, static_cast<Merged&&>(one));
+    RecordReader reader(file, bytes, &one);
+    if (!reader.read()) return false;
+    cells->swap(reader.node_cells());
+    return join(into, static_cast<Merged&&>(one), cells);
 }
 
 }  // namespace dwell

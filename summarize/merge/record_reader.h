@@ -12,29 +12,13 @@
 #include "summarize/merge/merged.h"
 #include "summarize/merge/merged_tables.h"
 #include "summarize/merge/merged_waits.h"
+#include "summarize/merge/tick_scale.h"
 
 namespace dwell {
 
 // How a cell is used; smaller values are the merged index of its node.
 constexpr uint32_t kCellFree = 0xffffffffu;
 constexpr uint32_t kCellTaken = 0xfffffffeu;
-
-__extension__ typedef unsigned __int128 Wide;
-
-// value * factor / divisor, at most UINT64_MAX.
-inline uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
-    if (divisor == 0) return 0;
-    const Wide result = static_cast<Wide>(value) * factor / divisor;
-    return result > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(result);
-}
-
-// The latest known virtual time of the thread, apart from its open entries.
-inline uint64_t last_virtual(const ThreadRecord& thread) {
-    const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
-    const uint64_t left = thread.last_ticks > gone ? thread.last_ticks - gone : 0;
-    const bool later = thread.end_virtual != kNotReadable && thread.end_virtual > left;
-    return later ? thread.end_virtual : left;
-}
 
 class RecordReader {
   public:
@@ -53,11 +37,16 @@ class RecordReader {
     // Only where its threads are: the statements and procedures that are open, without figures. The
     // file may change meanwhile.
     bool read_places();
+    // The same with open entries, for nodes that a read() before has found.
+    bool read_known_places(const GrowArray<NodeCell>& cells);
+    GrowArray<NodeCell>& node_cells() { return node_cells_; }
+    const GrowArray<OpenEntry>& open_entries() const { return open_entries_; }
 
   private:
     struct Step {  // a node still to be read, and its merged parent
         CellIndex cell;
         uint32_t parent;
+        CellIndex next_sibling = 0;  // of an interval that was put aside
     };
     struct ThreadSpan {  // the thread's intervals in intervals_
         uint32_t number;
@@ -78,6 +67,7 @@ class RecordReader {
     uint64_t uncertain_entries(const Site& site, const ProbePart& probe) const;
     bool read_tree(CellIndex root);
     bool walk(uint32_t thread, bool intervals_too);
+    bool note_cell(CellIndex cell, const Node& node, uint32_t merged, uint32_t thread);
     bool read_node(Step step, const Node& node, uint32_t thread, uint32_t* merged);
     void add_to_node(uint32_t merged, const Totals& totals);
     bool read_name(CellIndex cell, uint64_t* text);
@@ -103,7 +93,6 @@ class RecordReader {
     uint64_t process_ns() const;
     void set_site(const Node& node, MergedNode* place) const;
     bool totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals);
-    void omp_totals_of(const Node& node, Totals* totals) const;
     bool add_phase(CellIndex part, uint32_t merged);
     bool read_grids();
     bool read_grid(const GridRecord& record);
@@ -111,7 +100,7 @@ class RecordReader {
     bool read_peers(const CommPart& part, uint32_t merged);
     bool add_peer(const TrafficPeerRecord& record, uint32_t merged);
     bool settle_peers();
-    bool read_wait(CellIndex cell, uint32_t merged, Totals* totals);
+    bool read_wait(const Node& node, CellIndex cell, uint32_t merged, Totals* totals);
     bool read_causes(const ThreadRecord& thread);
     bool read_stalls();
     bool read_io(CellIndex cell, uint32_t merged, Totals* totals);
@@ -131,9 +120,7 @@ class RecordReader {
         *offset = text_.intern(bytes, strnlen(bytes, most));
         return *offset != kNoText;
     }
-    uint64_t ns(uint64_t ticks) const {
-        return scale(ticks, 1'000'000'000, header_.ticks_per_second);
-    }
+    uint64_t ns(uint64_t ticks) const { return clock_.ns(ticks); }
     bool in_file(CellIndex cell, uint32_t cells) const {
         return cell >= header_.header_cells && cells <= cells_ && cell <= cells_ - cells;
     }
@@ -175,6 +162,7 @@ class RecordReader {
     size_t bytes_;
     uint32_t cells_ = 0;
     FileHeader header_{};
+    TickScale clock_;
     uint32_t rank_ = 0;
     Merged* out_;
     TextTable text_;
@@ -191,6 +179,8 @@ class RecordReader {
     GrowArray<OffSite> off_sites_;  // sorted
     GrowArray<Step> steps_;
     GrowArray<Step> intervals_;
+    GrowArray<NodeCell> node_cells_;
+    GrowArray<OpenEntry> open_entries_;
     GrowArray<ThreadSpan> threads_;
     MergedRank figures_{};
     bool has_main_ = false;  // the process's thread is the program's first thread
@@ -201,6 +191,8 @@ class RecordReader {
     CellIndex open_node_ = 0;  // of the current thread: its record may be incomplete
     bool only_places_ = false;
     bool damaged_ = false;
+    bool known_nodes_ = false;  // they are not read: see read_known_places()
+    bool in_interval_ = false;  // the nodes now read are below an interval
 };
 
 }  // namespace dwell

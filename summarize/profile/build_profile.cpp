@@ -26,7 +26,7 @@
 
 namespace dwell {
 
-Profile ProfileBuilder::build() {
+void ProfileBuilder::build() {
     add_job(merged_, &profile_);
     add_program();
     add_nodes();
@@ -54,7 +54,24 @@ Profile ProfileBuilder::build() {
     sort_all();
     clamp_estimates(&profile_);
     profile_.notes = notes_of(profile_, lines_, paths_.modules_used(), overcount);
-    return std::move(profile_);
+}
+
+void ProfileBuilder::renew() {
+    for (ProfileNode& node : profile_.nodes) {
+        node.totals = Totals{};
+        node.totals.min_ns = UINT64_MAX;
+    }
+    add_figures();
+    add_calls_of_probed();
+    booked_ns_.assign(profile_.nodes.size(), 0);
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        if (!is_kind(merged_.nodes[i], SiteKind::kInterval)) continue;
+        division_.of_interval[i].split(
+            merged_.nodes[i].totals.time_ns,
+            [this](uint32_t node, uint64_t ns) { booked_ns_[node] += ns; });
+    }
+    sum_up();
+    sum_up_job();
 }
 
 void ProfileBuilder::add_program() {
@@ -109,7 +126,6 @@ void ProfileBuilder::add_nodes() {
         if (tree_.is_partly_counted(i)) node.labels |= kLabelAtLeast;
         const bool is_phase = is_named(merged) && (merged.flags & kNodePhase) != 0;
         if (is_phase) node.labels |= kLabelPhase;
-        add_statement(tree_.figures_of(i, merged.totals), &node.totals);
         if (io && merged.file != 0) add_io_file(merged, &node);
         add_histogram(merged, &node);
         // Several merged nodes: lower bounds, which add_rank_figures makes exact where it can.
@@ -126,17 +142,35 @@ void ProfileBuilder::add_nodes() {
     for (size_t i = 0; i < profile_.nodes.size(); ++i) {
         if (parts[i] == 0) profile_.nodes[i].totals.min_ns = UINT64_MAX;
     }
+    add_figures();
 }
 
-// Also sets the count of calls of probed procedures: the entries of the procedure from that call.
+void ProfileBuilder::add_figures() {
+    for (uint32_t i = 0; i < merged_.nodes.size(); ++i) {
+        const uint32_t leaf = tree_.leaf_of(i);
+        if (leaf == kNoNode) continue;
+        const Totals figures = tree_.figures_of(i, merged_.nodes[i].totals);
+        add_statement(figures, &profile_.nodes[leaf].totals);
+    }
+}
+
+// The count of calls of probed procedures: the entries of the procedure from that call.
+void ProfileBuilder::add_calls_of_probed() {
+    for (const ProfileNode& node : profile_.nodes) {
+        if (!is_probed(node) || node.kind != SiteKind::kProcedure) continue;
+        ProfileNode& parent = profile_.nodes[node.parent];
+        if (parent.kind == SiteKind::kCall) parent.totals.count += node.totals.count;
+    }
+}
+
 void ProfileBuilder::label_probes() {
+    add_calls_of_probed();
     for (ProfileNode& node : profile_.nodes) {
         if (!is_probed(node)) continue;
         const Totals& totals = node.totals;
         if (totals.abandoned != 0) node.labels |= kLabelAbandoned;
         if (node.kind == SiteKind::kProcedure &&
             profile_.nodes[node.parent].kind == SiteKind::kCall) {
-            profile_.nodes[node.parent].totals.count += totals.count;
             profile_.nodes[node.parent].labels |= node.labels & kLabelAtLeast;
         }
         if (totals.untimed == 0 || node.kind == SiteKind::kMarker) continue;
@@ -199,7 +233,7 @@ void ProfileBuilder::label_uncertain_owners() {
 
 void ProfileBuilder::sum_up_job() {
     const Totals& all = profile_.nodes[0].totals;
-    profile_.computation_ns = 0;
+    profile_.computation_ns = profile_.io_ns = profile_.paused_ns = 0;
     for (const ProfileNode& node : profile_.nodes) {
         if (!is_statement(node)) profile_.computation_ns += node.computation_ns;
         if (is_io(node)) profile_.io_ns += node.totals.time_ns;
@@ -395,6 +429,11 @@ void ProfileBuilder::sort_all() {
     std::stable_sort(profile_.stalls.begin(), profile_.stalls.end(), longest_first);
 }
 
-Profile build_profile(const Merged& merged) { return ProfileBuilder(merged).build(); }
+Profile build_profile(const Merged& merged) {
+    LineResolver lines;
+    ProfileBuilder builder(merged, &lines);
+    builder.build();
+    return std::move(builder.profile());
+}
 
 }  // namespace dwell

@@ -25,17 +25,28 @@ inline bool is_kind(const MergedNode& node, SiteKind kind) {
 
 class ProfileBuilder {
   public:
-    explicit ProfileBuilder(const Merged& merged)
+    // Both arguments must live as long as this object.
+    ProfileBuilder(const Merged& merged, LineResolver* lines)
         : merged_(merged),
           wait_paths_(merged),
-          paths_(merged, &lines_),
+          lines_(*lines),
+          paths_(merged, lines),
           tree_(merged, &paths_, &profile_) {}
 
-    Profile build();
+    // Makes the profile; afterwards the tree stays, and renew() puts the figures that the merged
+    // nodes have now into it: those of nodes and of the job, not the ranks' nor the intervals'.
+    void build();
+    void renew();
+
+    Profile& profile() { return profile_; }
+    CallPaths* paths() { return &paths_; }
+    const ProfileTree& tree() const { return tree_; }
 
   private:
     void add_program();
     void add_nodes();
+    void add_figures();
+    void add_calls_of_probed();
     void add_histogram(const MergedNode& merged, ProfileNode* node);
     void add_io_file(const MergedNode& merged, ProfileNode* node);
     void label_probes();
@@ -62,7 +73,7 @@ class ProfileBuilder {
 
     const Merged& merged_;
     const WaitPaths wait_paths_;
-    LineResolver lines_;
+    LineResolver& lines_;
     Profile profile_;
     CallPaths paths_;
     ProfileTree tree_;

@@ -58,6 +58,8 @@ class LineResolver {
     // module's number for the functions below.
     uint32_t add_module(const std::string& path, std::string_view build_id, FileStamp stamp = {});
 
+    size_t modules() const { return modules_.size(); }
+
     // Offsets are virtual addresses as in the ELF file. The results live as long as the resolver.
     // This function resolves an instruction that was executing (a sample).
     const ResolvedAddress& resolve(uint32_t module, uint64_t offset);

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import statistics
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system", "support"))
@@ -341,6 +342,58 @@ def thousand_lines(lines):
     text += [f"    step_{number}();" for number in range(functions)]
     text += ["    MPI_Finalize();", "    return 0;", "}", ""]
     return "\n".join(text)
+
+
+TOP_RUN = re.compile(r"first reading ([\d.]+) ms, refresh ([\d.]+) ms.*private memory (\d+) MB")
+
+
+@row("top")
+def top(bench):
+    """A reading of running ranks whose lines are known; and whether a rank executes more while it is
+    watched: counted in a function that never waits, by callgrind."""
+    text = bench.execute([bench.program("top_bench")], timeout_s=300)[0]
+    found = TOP_RUN.search(text)
+    if found is None:
+        raise NotMeasured("top_bench printed no figures")
+    refresh_ms, memory_mb = float(found[2]), int(found[3])
+    rows = [Row("refresh of top, 64 ranks x 2000 nodes", "20 ms, 100 MB",
+                f"{refresh_ms:.1f} ms, {memory_mb} MB beside the records",
+                refresh_ms <= 20 and memory_mb <= 100)]
+    if shutil.which("valgrind") is None:
+        return rows
+    # What happens once in a run, such as a look at the clock's rate, is not the viewer's.
+    alone, watched = (min(instructions_of_a_rank(bench, viewed) for _ in range(3))
+                      for viewed in (False, True))
+    more = 100 * (watched - alone) / alone
+    return rows + [Row("instructions of a rank, with top at 1 Hz", "equal within 0.01 %",
+                       f"{alone} alone, {watched} watched: {more:+.4f} %", abs(more) <= 0.01)]
+
+
+def instructions_of_a_rank(bench, watched):
+    """Instructions of steady_calls in work()."""
+    where = bench.directory("watched" if watched else "alone")
+    counts = os.path.join(where, "counts")
+    calls = "2000" if bench.quick else "60000"
+    env = dict(os.environ, LD_PRELOAD=bench.library, DWELL_SAMPLE="off", DWELL_QUIET="1",
+               DWELL_RECORD_DIR=where, DWELL_OUT=os.path.join(where, "out"))
+    rank = subprocess.Popen(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={counts}",
+                             "--toggle-collect=work", bench.program("steady_calls"), calls],
+                            env=env, cwd=where, stdout=subprocess.PIPE, text=True)
+    rank.stdout.readline()
+    viewer = None
+    if watched:
+        viewer = subprocess.Popen([bench.dwell, "top", "--json"], stdout=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, DWELL_RECORD_DIR=where))
+    rank.communicate(timeout=600)
+    if viewer is not None:
+        lines = viewer.communicate(timeout=60)[0].splitlines()
+        if len(lines) < 3 and not bench.quick:
+            raise NotMeasured(f"top has read the rank {len(lines)} times only")
+    with open(counts, encoding="utf-8") as stream:
+        totals = re.search(r"^(?:totals|summary): (\d+)", stream.read(), re.M)
+    if rank.returncode != 0 or totals is None:
+        raise NotMeasured("callgrind printed no figures")
+    return int(totals[1])
 
 
 def merged_records(bench, lines):
