@@ -54,27 +54,21 @@ void double_width(TimeAxis* axis) {
     axis->bin_shift += 1;
 }
 
-// Changes the bins of one thread; its time is overhead.
+// Changes the bins of one thread. That is overhead of `charged`, or of nobody where it is null.
 class AxisWriter {
   public:
-    explicit AxisWriter(Thread* thread)
-        : thread_(thread), axis_(&thread->record->axis), work_(thread) {
-        if (axis_->bins == 0) take_bins();
+    AxisWriter(Thread* thread, Thread* charged) : axis_(&thread->record->axis), work_(charged) {
         axis_->version += 1;
         __atomic_thread_fence(__ATOMIC_RELEASE);
     }
     ~AxisWriter() {
-        if (axis_->no_room == 0) {
-            axis_->from = at_;
-            axis_->stored = axis_->sums;
-        }
+        axis_->from = at_;
+        axis_->stored = axis_->sums;
         __atomic_thread_fence(__ATOMIC_RELEASE);
         axis_->version += 1;
     }
     AxisWriter(const AxisWriter&) = delete;
     AxisWriter& operator=(const AxisWriter&) = delete;
-
-    bool is_there() const { return axis_->no_room == 0; }
 
     // Statements before `own` ended in the last bin.
     void store_before(const AxisStatement& own) {
@@ -117,12 +111,6 @@ class AxisWriter {
     AxisBin* last() { return bin_of(axis_, axis_->last_bin); }
 
   private:
-    void take_bins() {
-        axis_->bins = take_cells(thread_, kAxisBins);
-        if (axis_->bins != 0) return;
-        axis_->no_room = 1;
-        axis_->bin_end = UINT64_MAX;
-    }
     // `end`: time up to here will follow.
     void next_bin(uint64_t end) {
         pass_phase();
@@ -141,7 +129,6 @@ class AxisWriter {
         axis_->phase_since = later(axis_->bin_end, axis_->phase_since);
     }
 
-    Thread* thread_;
     TimeAxis* axis_;
     uint64_t at_ = 0;  // time before this is stored
     const CancellationDisabled cancellation_;
@@ -165,9 +152,8 @@ void begin_at(TimeAxis* axis, uint64_t at) {
 }  // namespace
 
 void pass_bins(Thread* thread, const AxisStatement& statement) {
-    if (thread->record->axis.bin_end == 0) return;  // a scratch thread
-    AxisWriter writer(thread);
-    if (!writer.is_there()) return;
+    if (thread->record->axis.bins == 0) return;  // a scratch thread
+    AxisWriter writer(thread, thread);
     writer.store_before(statement);
     writer.compute_until(beyond(statement.end, statement.ticks));
     writer.last()->bytes_sent += statement.sent;
@@ -193,21 +179,24 @@ void pass_computation(Thread* thread, uint64_t end) {
     pass_bins(thread, computation);
 }
 
+// Bins are taken here and not when the first is full, as that may be inside of an entry.
 void begin_axis(Thread* thread, uint64_t at) {
     TimeAxis* axis = &thread->record->axis;
-    if (g_process.header->ticks_per_second == 0) {
-        axis->bin_end = UINT64_MAX;
+    if (axis->no_room != 0) return;
+    if (axis->bins == 0) {
+        const bool has_clock = g_process.header->ticks_per_second != 0;
+        axis->bins = has_clock ? take_cells(thread, kAxisBins) : 0;
+        if (axis->bins != 0) return begin_at(axis, at);
         axis->no_room = 1;
+        axis->bin_end = UINT64_MAX;
         return;
     }
-    if (axis->no_room != 0) return;
     const AxisSums& sums = axis->sums;
-    const bool is_new = axis->bins == 0 && sums.call_ticks == 0 && sums.omp_idle_ticks == 0 &&
+    const bool is_new = axis->version == 0 && sums.call_ticks == 0 && sums.omp_idle_ticks == 0 &&
                         sums.omp_wait_ticks == 0 && sums.io_ticks == 0;
     if (is_new) return begin_at(axis, at);
     release_axis(thread);
-    AxisWriter writer(thread);
-    if (!writer.is_there()) return;
+    AxisWriter writer(thread, thread);
     writer.store_before(kNoStatement);
     writer.compute_until(axis->until);
     writer.move_to(at);
@@ -215,9 +204,8 @@ void begin_axis(Thread* thread, uint64_t at) {
 
 void leave_out(Thread* thread, uint64_t end, uint64_t ticks) {
     TimeAxis* axis = &thread->record->axis;
-    if (axis->bin_end == 0 || axis->no_room != 0) return;
-    AxisWriter writer(thread);
-    if (!writer.is_there()) return;
+    if (axis->bins == 0) return;
+    AxisWriter writer(thread, nullptr);  // a caller may have read the clock before
     writer.store_before(kNoStatement);
     writer.compute_until(end);
     writer.leave_out(ticks);
@@ -225,7 +213,7 @@ void leave_out(Thread* thread, uint64_t end, uint64_t ticks) {
 
 void reset_axis(Thread* thread, uint64_t since) {
     TimeAxis* axis = &thread->record->axis;
-    if (axis->bin_end == 0 || axis->no_room != 0) return;
+    if (axis->bins == 0) return;
     axis->version += 1;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     clear_bins(axis);
@@ -238,7 +226,7 @@ void reset_axis(Thread* thread, uint64_t since) {
 
 void note_phase(Thread* thread, CellIndex phase, uint64_t now) {
     TimeAxis* axis = &thread->record->axis;
-    if (axis->bin_end == 0 || axis->no_room != 0) return;
+    if (axis->bins == 0) return;
     const uint64_t at = axis_ticks(thread, now);
     if (at >= axis->bin_end) pass_computation(thread, at);
     if (axis->bins != 0) {

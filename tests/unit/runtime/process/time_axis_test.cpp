@@ -206,6 +206,7 @@ TEST_F(TheTimeAxis, MarksThePhaseThatTookMostOfABin) {
 
 TEST_F(TheTimeAxis, WithoutRoomItIsMissing) {
     while (take_cells(t_thread, 64) != 0) continue;
+    begin(0);
     call(2 * kBin, 10);
     call(4 * kBin, 10);
     EXPECT_EQ(axis().no_room, 1u);

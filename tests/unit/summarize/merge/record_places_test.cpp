@@ -36,24 +36,31 @@ class ChangingRecords : public testing::Test {
     // Calls `change` of 1, 2, 3 … in a thread of its own while `look` reads.
     template <typename Change, typename Look>
     void while_changing(Change change, Look look) {
-        std::atomic<bool> ends{false};
         std::thread writer([&] {
-            for (uint64_t k = 1; !ends; ++k) change(k);
+            for (uint64_t k = 1; !ends_; ++k) change(k);
         });
         for (int i = 0; i < 20'000; ++i) {
             Merged merged;
             EXPECT_TRUE(add_places(&merged, file_.data(), file_.bytes()));
             look(merged);
+            ++readings_;
             if (HasFailure()) break;
         }
-        ends = true;
+        ends_ = true;
         writer.join();
+    }
+    // Every 64th change stays for a whole reading, which must find it.
+    void stay(uint64_t k) const {
+        const uint64_t begun = readings_;
+        while (k % 64 == 0 && !ends_ && readings_ < begun + 2) std::this_thread::yield();
     }
 
     static constexpr uint64_t kNodes = 64;
     static constexpr uint64_t kEntries = 4;
     RecordFile file_;
     CellIndex nodes_[kNodes];
+    std::atomic<bool> ends_{false};
+    std::atomic<uint64_t> readings_{0};
 };
 
 // In the order of enter(), expect_…(), start() and leave().
@@ -71,6 +78,7 @@ TEST_F(ChangingRecords, OfOneStatementStayTogether) {
             store(&thread.open.destination, number);
             store(&thread.open.requests, static_cast<uint32_t>(number));
             store(&thread.open.entry_ticks, kEpoch + 2 * k);
+            stay(k);
             store(&thread.last_ticks, kEpoch + 2 * k + 1);
             store(&thread.open_depth, 0u);
         },
@@ -111,6 +119,7 @@ TEST_F(ChangingRecords, OfOneRequestStayTogether) {
             store(&record->shown.tag, shown.tag);
             store(&record->handle, k);
             store(&record->generation, record->generation + 2);
+            stay(k);
             store(&record->handle, uint64_t{0});
             store(&record->generation, record->generation + 2);
         },
