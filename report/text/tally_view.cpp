@@ -1,0 +1,125 @@
+// Writes the tables of tally, as AIMS names them: with tabs between the fields, or in columns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "report/figures/tally.h"
+#include "report/text/views.h"
+
+namespace dwell {
+namespace {
+
+constexpr size_t kLeastName = 16;  // columns for a name
+
+using Row = std::vector<std::string>;
+struct Table {
+    std::string title;
+    std::vector<Row> rows;  // the first one holds the heads
+    size_t names = 0;       // the column of names
+};
+
+double share(uint64_t part, uint64_t whole) {
+    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void add_times(const TallyTimes& times, Row* row) {
+    for (const uint64_t ns : {times.busy_ns, times.global_ns, times.send_ns, times.receive_ns,
+                              life_ns(times)}) {
+        row->push_back(fmt::format("{:.3f}", static_cast<double>(ns) * 1e-9));
+    }
+    row->push_back(fmt::format("{:.3f}", 100 * share(blocking_ns(times), life_ns(times))));
+}
+
+Row heads(std::initializer_list<const char*> first) {
+    Row row(first.begin(), first.end());
+    for (const char* head : {"Busy Time", "Global Blocking", "Send Blocking", "Recv Blocking",
+                             "Life Time", "% Comm"}) {
+        row.push_back(head);
+    }
+    return row;
+}
+
+Table routine_table(const Tally& tally) {
+    Table table{"ROUTINE SUMMARY", {heads({"", "Routine"})}, 1};
+    table.rows[0].push_back("Commn Index");
+    for (const TallyRoutine& routine : tally.routines) {
+        Row row = {std::to_string(table.rows.size()), printable(routine.name, true)};
+        add_times(routine.times, &row);
+        row.push_back(fmt::format("{:.3f}", share(blocking_ns(routine.times), tally.life_ns)));
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+Table node_table(const std::string& title, const std::map<uint32_t, TallyTimes>& ranks) {
+    Table table{title, {heads({"Node"})}, 0};
+    for (const auto& [rank, times] : ranks) {
+        Row row = {std::to_string(rank)};
+        add_times(times, &row);
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+std::vector<Table> tables_of(const Tally& tally) {
+    std::vector<Table> tables = {routine_table(tally)};
+    if (tally.ranks.empty()) return tables;
+    tables.push_back(node_table("NODE SUMMARY", tally.ranks));
+    for (const TallyRoutine& routine : tally.routines) {
+        if (blocking_ns(routine.times) == 0) continue;
+        const std::string title = "STATISTICS FOR ROUTINE " + printable(routine.name, true);
+        tables.push_back(node_table(title, routine.ranks));
+    }
+    return tables;
+}
+
+std::string with_tabs(const Table& table) {
+    std::string text = table.title + "\n";
+    for (const Row& row : table.rows) text += fmt::format("{}\n", fmt::join(row, "\t"));
+    return text;
+}
+
+// Names are cut where a row has no room for them.
+std::string in_columns(const Table& table, size_t width) {
+    std::vector<size_t> widths(table.rows[0].size(), 0);
+    size_t others = 0;
+    for (const Row& row : table.rows) {
+        for (size_t i = 0; i < row.size(); ++i) {
+            const auto columns = static_cast<size_t>(display_width(row[i]));
+            widths[i] = std::max(widths[i], columns);
+        }
+    }
+    for (size_t i = 0; i < widths.size(); ++i) {
+        if (i != table.names) others += widths[i] + 2;
+    }
+    size_t& name = widths[table.names];
+    name = std::min(name, std::max(kLeastName, width - std::min(width, others)));
+    std::string text = table.title + "\n";
+    for (const Row& row : table.rows) {
+        std::string line;
+        for (size_t i = 0; i < row.size(); ++i) {
+            const int room = static_cast<int>(widths[i]);
+            if (i != 0) line += "  ";
+            line += i == table.names ? pad_right(cut_middle(row[i], room, true), room)
+                                     : pad_left(row[i], room);
+        }
+        text += line + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string write_tally(const Profile& profile, bool tabs, int width) {
+    const Tally tally = tally_of(profile);
+    std::string text;
+    for (const Table& table : tables_of(tally)) {
+        if (!text.empty()) text += "\n";
+        text += tabs ? with_tabs(table) : in_columns(table, static_cast<size_t>(width));
+    }
+    if (tally.ranks.empty()) text += "\nThe profile holds no figures of single ranks.\n";
+    return text;
+}
+
+}  // namespace dwell
