@@ -44,7 +44,8 @@ class Reader {
         position.thread = open.thread;
         position.pid = open.pid;
         position.tid = open.tid;
-        position.state = thread_state(open.pid, open.tid);
+        position.state = open.has_ended ? '\0' : thread_state(open.pid, open.tid);
+        position.end_unix_ns = open.has_ended ? open.end_unix_ns : 0;
         position.is_in_call = open.is_in_call;
         position.since_unix_ns = open.since_unix_ns;
         position.path = path_to(open.node);

@@ -23,6 +23,7 @@ struct Position {
     bool is_in_call = false;
     bool moved = false;  // since the reading before
     int64_t since_unix_ns = 0;
+    int64_t end_unix_ns = 0;  // of a process that has ended: when, else 0
     std::vector<std::string>
         path;             // "main", "step heat.c:30", "MPI_Recv heat.c:8": outermost first
     std::string last;     // outside of MPI: the MPI line that was left last

@@ -37,12 +37,7 @@ const char* state_text(char state) {
     }
 }
 
-// Ranks in the same statement, for the same partner.
-struct Group {
-    std::string where;
-    std::set<uint32_t> needed;
-    std::set<uint32_t> ranks;
-};
+}  // namespace
 
 std::vector<Group> groups_of(const Positions& positions, const std::set<uint32_t>& ranks) {
     std::map<std::pair<std::string, std::set<uint32_t>>, std::set<uint32_t>> by_place;
@@ -56,7 +51,6 @@ std::vector<Group> groups_of(const Positions& positions, const std::set<uint32_t
     for (auto& [place, members] : by_place) {
         groups.push_back({place.first, place.second, std::move(members)});
     }
-    // The odd one out first: where most ranks are is the scene, seldom the cause.
     std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
         return a.ranks.size() < b.ranks.size();
     });
@@ -68,6 +62,8 @@ std::string sentence_of(const Group& group) {
     return fmt::format("{} wait{} for {} in {}", ranks_text(group.ranks), one ? "s" : "",
                        ranks_text(group.needed), group.where);
 }
+
+namespace {
 
 // Whether no process of the job is left.
 bool is_dead(const Positions& positions) {

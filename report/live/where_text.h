@@ -3,12 +3,25 @@
 #define DWELL_REPORT_LIVE_WHERE_TEXT_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "report/console/cli.h"
 #include "report/live/positions.h"
 
 namespace dwell {
+
+// Ranks in the same statement, for the same partner.
+struct Group {
+    std::string where;
+    std::set<uint32_t> needed;
+    std::set<uint32_t> ranks;
+};
+// The smallest group first: where most ranks are is the scene, seldom the cause.
+std::vector<Group> groups_of(const Positions& positions, const std::set<uint32_t>& ranks);
+// "rank 2 waits for rank 0 in MPI_Recv hang.c:8".
+std::string sentence_of(const Group& group);
 
 // `now_ns`: the time of the reading. Where nothing has moved meanwhile, ranks that cannot go on are
 // named first.

@@ -535,6 +535,10 @@ enum FileFlags : uint32_t {
     kFileFewFiles = 8388608,    // few open files allowed: no call paths, samples, causes
     kFileNoQueue = 16777216,    // the kernel did not report how long threads waited for a processor
     kFileIo = 33554432,         // I/O statements were recorded (dwell run --io on)
+    // Set by a reader, of a process that did not end its records: they were continued to its end as
+    // `dwell run` saw it, or to the newest time in any record of its host.
+    kFileEndSeen = 67108864,
+    kFileEndGuessed = 134217728,
 };
 
 // Resource usage of the process as reported by the operating system (getrusage, /proc/self/io,
@@ -616,8 +620,11 @@ struct FileHeader {
     uint32_t processors;
     uint32_t first_processor;
     CellIndex first_comm;
-    uint32_t reserved;
-    uint64_t unused[2];  // 0, up to the end of the cell
+    // Stored from outside by a `dwell run` on the same host: its process id, and the real ticks at
+    // which it saw this process end; 0: not seen.
+    int32_t watcher;
+    uint64_t death_ticks;
+    uint64_t paused_since;  // real ticks of the MPI_Pcontrol(0) under way; 0: none
 };
 constexpr uint32_t kHeaderCells = 20;
 

@@ -74,6 +74,9 @@ struct Totals {
     uint64_t omp_overhead_ns;  // part of time_ns
     uint64_t created;          // tasks: created; regions: forked
     uint64_t chunks;
+    // Part of time_ns: of entries that had not ended when the process did. They are not in `count`,
+    // min_ns and max_ns.
+    uint64_t unfinished_ns;
 };
 
 // Whether enough entries were observed to show off_entries as a number: its standard error must be
@@ -91,7 +94,9 @@ inline uint64_t timed_entries(const Totals& totals) {
 inline double mean_entry_ns(const Totals& totals) {
     // Profiles of earlier versions have no entered_ns.
     const uint64_t all_ns = totals.entered_ns != 0 ? totals.entered_ns : totals.time_ns;
-    return static_cast<double>(all_ns) / static_cast<double>(timed_entries(totals));
+    const uint64_t finished_ns =
+        all_ns - (totals.unfinished_ns < all_ns ? totals.unfinished_ns : all_ns);
+    return static_cast<double>(finished_ns) / static_cast<double>(timed_entries(totals));
 }
 
 // Node 0 is the program. A parent precedes its children. Call, communication, procedure, loop and
@@ -320,7 +325,9 @@ struct MergedOpen {
     uint32_t node;       // innermost procedure, loop, block or statement; the program itself: 0
     uint32_t statement;  // the open communication statement, else the last one; kNoNode: none yet
     bool is_in_call;
+    bool has_ended;         // the process ended since, at end_unix_ns
     int64_t since_unix_ns;  // when it entered, or left, that statement
+    int64_t end_unix_ns;
     // What an open statement waits for: see OpenCall.
     uint32_t comm;  // index into open_comms, kNoNode: not known
     int32_t peer;
@@ -443,7 +450,18 @@ struct Merged {
 // checked, so the file of a killed process, or a damaged file, is read as far as it is valid.
 // Returns false when the bytes are no record file of this version, or without memory; `into` is
 // unchanged then.
-bool add_record_file(Merged* into, const void* file, size_t bytes);
+//
+// Open entries of a process that has ended without closing them last until its end, as far as that
+// is known: as `dwell run` saw it, or `end_unix_ns`, unless 0.
+bool add_record_file(Merged* into, const void* file, size_t bytes, int64_t end_unix_ns = 0);
+
+// The newest time that the file of a process tells, and the process's host; for add_record_file()
+// of processes whose end nobody saw. False when the bytes are no record file of this version.
+struct NewestTime {
+    int64_t unix_ns;
+    char host[sizeof(FileHeader::host)];
+};
+bool newest_time_in(const void* file, size_t bytes, NewestTime* newest);
 
 // Joins `from` into `into`, in time linear in the nodes of both, and moves its ranks. Returns false
 // without memory, or when the rank lists are damaged where they join; both are unchanged then.

@@ -31,10 +31,12 @@ bool only_waits(const MergedNode& node) {
 
 }  // namespace
 
-bool RecordReader::read() {
-    return read_header() && text_.load() && read_modules() && read_comms() && read_off_sites() &&
-           read_threads() && read_intervals() && settle_peers() && read_stalls() && read_grids() &&
-           read_metrics() && add_rank();
+bool RecordReader::read(int64_t end_unix_ns) {
+    if (!read_header()) return false;
+    find_end(end_unix_ns);
+    return text_.load() && read_modules() && read_comms() && read_off_sites() && read_threads() &&
+           read_intervals() && settle_peers() && read_stalls() && read_grids() && read_metrics() &&
+           add_rank();
 }
 
 bool RecordReader::read_header() {
@@ -88,17 +90,6 @@ bool RecordReader::read_module(CellIndex cell, const ModuleRecord& record) {
     return true;
 }
 
-namespace {
-
-// The latest known virtual time of the thread, apart from its open entries.
-uint64_t last_virtual(const ThreadRecord& thread) {
-    const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
-    const uint64_t left = thread.last_ticks > gone ? thread.last_ticks - gone : 0;
-    return thread.end_virtual != kNotReadable ? std::max(left, thread.end_virtual) : left;
-}
-
-}  // namespace
-
 bool RecordReader::read_threads() {
     ThreadRecord thread;
     for (CellIndex cell = header_.first_thread; take(cell, &thread); cell = thread.next) {
@@ -110,10 +101,10 @@ bool RecordReader::read_threads() {
         begin_rows();
         steps_.clear();
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
-        if (!add_open_probes(thread) || !add_place(thread)) return false;
-        const bool lives = thread.life_start != 0 && thread.life_start < last_virtual(thread);
+        if (!add_open_call(thread) || !add_open_probes(thread) || !add_place(thread)) return false;
+        const bool lives = thread.life_start != 0 && thread.life_start < end_virtual(thread);
         const uint64_t span_ticks =
-            thread.span_ticks + (lives ? last_virtual(thread) - thread.life_start : 0);
+            thread.span_ticks + (lives ? end_virtual(thread) - thread.life_start : 0);
         const ThreadSpan span{thread.number,      intervals_.size(), thread.first_metric,
                               thread.first_stall, ns(span_ticks),    time_of_rows(false)};
         if (!threads_.push(span)) return false;
@@ -336,7 +327,7 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     if (entries == 0 || !in_file(thread.probe_stack, static_cast<uint32_t>(cells))) return true;
     const char* const stack = file_ + static_cast<size_t>(thread.probe_stack) * kCellBytes;
     const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
-    uint64_t now = last_virtual(thread);
+    uint64_t now = end_virtual(thread);
     for (uint64_t i = entries; i > 0; i--) {
         ProbeEntry entry;
         memcpy(&entry, stack + i * sizeof(ProbeEntry), sizeof(entry));
@@ -351,11 +342,8 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
         if ((entry.flags & kEntryUntimed) != 0 && !stopped) continue;
         Totals totals = empty_totals();
         totals.time_ns = ns(stopped ? entry.entry_virtual : now - entry.entry_virtual);
-        MergedNode* node = &out_->nodes[merged];
-        if (only_waits(*node)) totals.omp_wait_ns = totals.time_ns;
-        add_totals(&node->totals, totals);
-        node->rank_min_ns = node->rank_max_ns = node->totals.time_ns;
-        if (!add_row(merged, thread.number, totals)) return false;
+        if (only_waits(out_->nodes[merged])) totals.omp_wait_ns = totals.time_ns;
+        if (!add_unfinished(merged, thread.number, totals)) return false;
     }
     last_ticks_ = std::max(last_ticks_, now + gone);
     return true;
@@ -380,14 +368,8 @@ int64_t RecordReader::unix_ns(uint64_t ticks) const {
 
 // Of the probes that are open now; the program itself if there are none.
 uint32_t RecordReader::innermost_probe(const ThreadRecord& thread) const {
-    const uint64_t depth = std::min(thread.probe_depth, thread.probe_stack_entries);
-    const uint64_t cells = (depth + 1) * sizeof(ProbeEntry) / kCellBytes + 1;
-    if (depth == 0 || !in_file(thread.probe_stack, static_cast<uint32_t>(cells))) return 0;
     ProbeEntry entry;
-    memcpy(&entry,
-           file_ + static_cast<size_t>(thread.probe_stack) * kCellBytes + depth * sizeof entry,
-           sizeof entry);
-    const uint32_t node = node_at(entry.node);
+    const uint32_t node = innermost_entry(thread, &entry) ? node_at(entry.node) : kNoNode;
     return node != kNoNode ? node : 0;
 }
 
@@ -404,9 +386,9 @@ bool RecordReader::add_place(const ThreadRecord& thread) {
     open.pid = header_.pid;
     open.tid = thread.tid;
     open.statement = call.node != 0 ? node_at(call.node) : kNoNode;
-    // A statement that has not begun, or has ended, since it was looked at.
-    open.is_in_call =
-        thread.open_depth != 0 && call.entry_ticks > thread.last_ticks && open.statement != kNoNode;
+    open.is_in_call = is_in_call(thread);
+    open.has_ended = end_ticks_ != 0;
+    open.end_unix_ns = unix_ns(end_ticks_);
     open.node = open.is_in_call ? open.statement : innermost_probe(thread);
     open.since_unix_ns = unix_ns(open.is_in_call ? call.entry_ticks : thread.last_ticks);
     open.comm = kNoNode;
@@ -478,19 +460,22 @@ uint64_t RecordReader::time_of_rows(bool of_intervals) const {
 }
 
 uint64_t RecordReader::real_ns() const {
-    // Without MPI_Finalize the observation of calls ends with the last finished call: the time from
-    // there to the end of the process belongs to no statement. Probes are observed to the end.
+    // Where the end of a process is unknown, the observation of calls ends with the last finished
+    // one.
     const bool to_its_end = header_.state == FileState::kFinalized || figures_.probes != 0;
-    const uint64_t end = to_its_end && header_.end_ticks != 0 ? header_.end_ticks : last_ticks_;
+    const uint64_t last = to_its_end && header_.end_ticks != 0 ? header_.end_ticks : last_ticks_;
+    const uint64_t end = end_ticks_ != 0 ? end_ticks_ : last;
     const uint64_t begin = std::max(header_.start_ticks, header_.reset_ticks);
     return end > begin ? ns(end - begin) : 0;
 }
 
-// Time of a process without MPI that ended normally: only probes and statements measure time there,
-// and the rest is the program's own. 0 for other processes.
+// Time of a process without MPI that ended normally, where only probes and statements measure time
+// and the rest is the program's own; and of a process that ended in the middle, where the rest is
+// the computation since its last statement. 0 for other processes.
 uint64_t RecordReader::process_ns() const {
     const bool serial = (header_.flags & kFileSerial) != 0;
-    if (!serial || header_.state != FileState::kFinalized) return 0;
+    const bool whole = serial && header_.state == FileState::kFinalized;
+    if (!whole && end_ticks_ == 0) return 0;
     const uint64_t other_ns = figures_.intrusion_ns + figures_.paused_ns;
     return real_ns() - std::min(other_ns, real_ns());
 }
@@ -529,7 +514,7 @@ bool RecordReader::add_rank() {
         rank.state > static_cast<uint32_t>(FileState::kExited)) {
         rank.state = static_cast<uint32_t>(FileState::kRunning);
     }
-    rank.flags = header_.flags | (damaged_ ? uint32_t{kFileDamaged} : 0);
+    rank.flags = header_.flags | end_flag_ | (damaged_ ? uint32_t{kFileDamaged} : 0);
     rank.exit_code = header_.exit_code;
     rank.sample_hz = header_.sample_hz;
     rank.files_unnamed = header_.files_unnamed;
@@ -560,9 +545,10 @@ bool RecordReader::add_rank() {
     return out_->ranks.add(rank);
 }
 
-bool add_record_file(Merged* into, const void* file, size_t bytes) {
+bool add_record_file(Merged* into, const void* file, size_t bytes, int64_t end_unix_ns) {
     Merged one;
-    return RecordReader(file, bytes, &one).read() && join(into, static_cast<Merged&&>(one));
+    return RecordReader(file, bytes, &one).read(end_unix_ns) &&
+           join(into, static_cast<Merged&&>(one));
 }
 
 }  // namespace dwell

@@ -28,6 +28,9 @@ inline uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
     return result > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(result);
 }
 
+// The latest known virtual time of the thread, apart from its open entries.
+uint64_t last_virtual(const ThreadRecord& thread);
+
 class RecordReader {
   public:
     RecordReader(const void* file, size_t bytes, Merged* out)
@@ -41,7 +44,9 @@ class RecordReader {
           partners_(&out->partners),
           causes_(&out->causes) {}
 
-    bool read();
+    // `end_unix_ns`: as for add_record_file().
+    bool read(int64_t end_unix_ns);
+    bool tell_newest(NewestTime* newest);
 
   private:
     struct Step {  // a node still to be read, and its merged parent
@@ -76,6 +81,15 @@ class RecordReader {
     bool read_comms();
     bool add_place(const ThreadRecord& thread);
     uint32_t innermost_probe(const ThreadRecord& thread) const;
+    // Of a process that did not close its records (record_end.cpp).
+    void find_end(int64_t end_unix_ns);
+    bool innermost_entry(const ThreadRecord& thread, ProbeEntry* entry) const;
+    uint64_t newest_ticks() const;
+    bool lasts_to_end(const ThreadRecord& thread) const;
+    uint64_t end_virtual(const ThreadRecord& thread) const;
+    bool is_in_call(const ThreadRecord& thread) const;
+    bool add_open_call(const ThreadRecord& thread);
+    bool add_unfinished(uint32_t merged, uint32_t thread, Totals totals);
     int64_t unix_ns(uint64_t ticks) const;
     bool read_intervals();
     uint64_t time_of_rows(bool of_intervals) const;
@@ -169,6 +183,9 @@ class RecordReader {
     MergedRank figures_{};
     bool has_main_ = false;  // the process's thread is the program's first thread
     uint64_t last_ticks_ = 0;
+    uint64_t end_ticks_ = 0;   // when the process ended without MPI_Finalize; 0: it did not, or
+                               // unknown
+    uint32_t end_flag_ = 0;    // how that is known: kFileEndSeen, kFileEndGuessed
     CellIndex open_node_ = 0;  // of the current thread: its record may be incomplete
     bool damaged_ = false;
 };

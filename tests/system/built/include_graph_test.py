@@ -16,7 +16,7 @@ FLOORS = {
                 ["api"]],
     "instrument": [["selection"], ["gcc", "llvm", "wrapper"]],
     "summarize": [["merge"], ["model"], ["code"], ["symbols"], ["attribution"], ["profile"], ["formats"]],
-    "report": [["figures"], ["text"], ["console"], ["results"], ["sampling"], ["launch"], ["command"]],
+    "report": [["figures"], ["text"], ["console"], ["results"], ["live"], ["sampling"], ["launch"], ["command"]],
 }
 FILES_OF_A_ROOM = 25
 # What the rooms of a folder may use of other folders.
