@@ -5,10 +5,9 @@
 
 #include <stdint.h>
 
-namespace dwell {
+#include "runtime/contract/open_records.h"
 
-using CellIndex = uint32_t;
-constexpr uint32_t kCellBytes = 64;
+namespace dwell {
 
 // A part of the run in a thread's time, in virtual ticks.
 struct AxisBin {
