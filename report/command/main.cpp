@@ -14,6 +14,7 @@
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
 #include "report/launch/run.h"
+#include "report/live/ending.h"
 #include "report/live/where.h"
 #include "report/results/finish.h"
 #include "report/results/show.h"
@@ -86,7 +87,10 @@ int dispatch(const std::vector<std::string>& words) {
         return parsed.error().code;
     }
     if (name == "report") return run_parsed(parse_report(rest), report_command);
-    if (name == "recover") return run_parsed(parse_recover(rest), recover_command);
+    if (name == "recover") {
+        const auto parsed = parse_recover(rest);
+        return parsed ? recover_command(*parsed, ending_of) : show(parsed.error());
+    }
     if (name == "finish") return run_parsed(parse_finish(rest), finish_command);
     if (name == "where") return run_parsed(parse_where(rest), where_command);
     if (name == "top") return run_parsed(parse_top(rest), top_command);

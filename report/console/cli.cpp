@@ -34,7 +34,7 @@ constexpr const char* kRunFooter =
     "Works inside a launcher (mpirun -n 4 dwell run ./app) and around one\n"
     "(dwell run mpirun -n 4 ./app). Each option has a twin variable: DWELL_OUT,\n"
     "DWELL_CALLPATH, DWELL_SAMPLE, DWELL_PEERS, DWELL_MEMORY_MIB, DWELL_ROW_LIMIT,\n"
-    "DWELL_PROBE_LIMIT, DWELL_END_TIMEOUT, DWELL_WAIT, DWELL_OMP, DWELL_IO,\n"
+    "DWELL_PROBE_LIMIT, DWELL_END_TIMEOUT, DWELL_WATCHDOG, DWELL_WAIT, DWELL_OMP, DWELL_IO,\n"
     "DWELL_METRICS, DWELL_WIDTH, DWELL_ENABLE, DWELL_PRESERVE_ORDER=1,\n"
     "DWELL_REPORT=1, DWELL_QUIET=1.";
 

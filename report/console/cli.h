@@ -21,6 +21,7 @@ struct RunOptions {
     std::string row_limit;
     std::string probe_limit;
     std::string end_timeout;
+    std::string watchdog;
     std::string wait;
     std::string omp;
     std::string io;
@@ -37,8 +38,9 @@ struct RunOptions {
 constexpr std::string RunOptions::*kSettingTexts[] = {
     &RunOptions::callpath,    &RunOptions::sample,    &RunOptions::peers,
     &RunOptions::memory_mib,  &RunOptions::row_limit, &RunOptions::probe_limit,
-    &RunOptions::end_timeout, &RunOptions::wait,      &RunOptions::omp,
-    &RunOptions::io,          &RunOptions::metrics,   &RunOptions::width};
+    &RunOptions::end_timeout, &RunOptions::watchdog,  &RunOptions::wait,
+    &RunOptions::omp,         &RunOptions::io,        &RunOptions::metrics,
+    &RunOptions::width};
 static_assert(std::size(kSettingTexts) == std::size(kSettings));
 
 struct RunFlag {

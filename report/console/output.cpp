@@ -2,7 +2,9 @@
 #include "report/console/output.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -43,6 +45,7 @@ tl::expected<TemporaryFile, std::string> open_temporary(const std::string& path,
     std::string name = path + ".XXXXXX";
     const int file = mkostemp(name.data(), O_CLOEXEC);
     if (file < 0) return tl::make_unexpected(failure(path, errno));
+    flock(file, LOCK_EX);  // released by the end of this process, however it comes
     const mode_t mask = umask(0);
     umask(mask);
     if (fchmod(file, mode & ~mask) != 0) {
@@ -103,7 +106,7 @@ Outcome write_file(const std::string& path, std::string_view bytes, unsigned mod
     return finish_temporary(*temporary, path, write_all(temporary->file, bytes, path), taken);
 }
 
-Outcome move_file(const std::string& from, const std::string& to) {
+Outcome copy_file(const std::string& from, const std::string& to) {
     const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (source < 0) return tl::make_unexpected(from + " not read: " + strerror(errno));
     const auto temporary = open_temporary(to, 0600);
@@ -113,9 +116,24 @@ Outcome move_file(const std::string& from, const std::string& to) {
     }
     Outcome copied = copy_bytes(source, temporary->file, from, to);
     close(source);
-    copied = finish_temporary(*temporary, to, std::move(copied));
+    return finish_temporary(*temporary, to, std::move(copied));
+}
+
+Outcome move_file(const std::string& from, const std::string& to) {
+    Outcome copied = copy_file(from, to);
     if (copied) unlink(from.c_str());
     return copied;
+}
+
+void remove_interrupted(const std::string& path) {
+    constexpr time_t kJustMade_s = 2;  // its writer may not have locked it yet
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) return;
+    struct stat about {};
+    const bool old = fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+                     about.st_uid == geteuid() && about.st_mtime + kJustMade_s < time(nullptr);
+    if (old && flock(file, LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+    close(file);
 }
 
 Outcome make_directories(const std::string& path) {

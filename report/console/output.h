@@ -26,6 +26,11 @@ Outcome write_file(const std::string& path, std::string_view bytes, unsigned mod
 // Copies `from` to `to` (mode 0600) in the same way, then removes `from`. On failure `from` is
 // kept.
 Outcome move_file(const std::string& from, const std::string& to);
+// The same, but `from` stays.
+Outcome copy_file(const std::string& from, const std::string& to);
+
+// Removes `path`, a temporary file of write_file() or move_file(), unless its writer is at work.
+void remove_interrupted(const std::string& path);
 
 // Creates `path` and its missing parents.
 Outcome make_directories(const std::string& path);

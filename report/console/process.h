@@ -18,6 +18,8 @@ struct ProcessHooks {
     // for never.
     std::function<int()> tick;
     std::function<void(pid_t)> ended;  // before the child is reaped
+    // This process got a signal that the program gets, too; tick() follows.
+    std::function<void(int)> signalled;
 };
 
 struct ProcessEnd {

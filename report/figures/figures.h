@@ -230,6 +230,10 @@ std::string per_rank_text(const Profile& profile, uint64_t ns, bool utf8);
 // time are no imbalance.
 bool is_telling_mean(const Profile& profile, double mean_ns);
 
+// "3.1 s unfinished": the mean per rank of entries that had not ended when their process did; empty
+// where there are none.
+std::string unfinished_text(const Totals& totals, double ranks, bool utf8);
+
 // "out.dat", "out.dat and others"; empty without a known file.
 std::string io_file_text(const ProfileNode& node, bool utf8);
 // The file of a line's node with most time, and whether there are others.

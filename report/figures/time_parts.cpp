@@ -180,4 +180,9 @@ bool is_telling_mean(const Profile& profile, double mean_ns) {
     return mean_ns > 0 && mean_ns >= kTellingMean * run_ns;
 }
 
+std::string unfinished_text(const Totals& totals, double ranks, bool utf8) {
+    if (totals.unfinished_ns == 0) return {};
+    return time_text(static_cast<double>(totals.unfinished_ns) / ranks, utf8) + " unfinished";
+}
+
 }  // namespace dwell

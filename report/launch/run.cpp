@@ -4,6 +4,7 @@
 #include "report/launch/run.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,17 +13,21 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "report/console/metric_names.h"
 #include "report/console/output.h"
 #include "report/console/process.h"
 #include "report/launch/below.h"
+#include "report/launch/death_watch.h"
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
 #include "report/launch/omp_exchange.h"
 #include "report/launch/serial.h"
+#include "report/launch/watchdog.h"
 #include "report/results/crash_recovery.h"
 #include "report/results/show.h"
 #include "report/sampling/sample_drain.h"
@@ -30,6 +35,7 @@
 #include "runtime/contract/out_directory.h"
 #include "runtime/contract/settings.h"
 #include "runtime/contract/status_page.h"
+#include "runtime/process/clock.h"
 
 namespace dwell {
 namespace {
@@ -127,25 +133,72 @@ void update_outer_page(StatusPage* outer, const StatusPage* inner) {
     status_omp_unseen(outer, status_read(&inner->omp_unseen));
 }
 
-// For every job on the page; true when records were kept.
-bool recover_all(const StatusPage* page, const RunOptions& options, int wait_status) {
+void for_each_job(const StatusPage* page, const RunOptions& options, const std::string& end,
+                  const std::function<void(const Recovery&)>& use) {
     Recovery rescue;
     rescue.own_rank = launcher_rank();
     rescue.out_directory = options.out;
     const std::string name = std::filesystem::path(options.command.front()).filename().string();
     rescue.program =
         rescue.own_rank < 0 ? name : "rank " + std::to_string(rescue.own_rank) + " (" + name + ")";
-    rescue.what_happened = rescue.program + " " + describe_end(wait_status);
+    rescue.what_happened = rescue.program + " " + end;
     rescue.pid = page->child_pid;
-    bool kept = false;
     const uint32_t jobs = std::min(status_read(&page->jobs), kStatusJobs);
     for (uint32_t i = 0; i < jobs; ++i) {
         if (status_read(&page->job[i].done) == 0) continue;
         rescue.job = page->job[i].name;
-        kept = recover_records(rescue) || kept;
+        use(rescue);
     }
+}
+
+// For every job on the page; true when records were kept. `report`: with their profile.
+bool recover_all(const StatusPage* page, const RunOptions& options, int wait_status, bool report) {
+    bool kept = false;
+    for_each_job(page, options, describe_end(wait_status), [&](Recovery rescue) {
+        rescue.report = report;
+        kept = recover_records(rescue) || kept;
+    });
     return kept;
 }
+
+// After SIGTERM a batch system or launcher kills the job some time later: 30 s with Slurm's
+// defaults. A program that is still there after a part of that has its records saved before.
+class LastWord {
+  public:
+    LastWord(const StatusPage* page, const RunOptions& options) : page_(page), options_(options) {}
+    void note_term() {
+        if (term_ns_ == 0) term_ns_ = monotonic_ns();
+    }
+    bool was_told() const { return term_ns_ != 0; }
+    // Milliseconds until the next call; 0: as without a signal.
+    int tick() {
+        constexpr uint64_t kPatience_ns = 10'000'000'000;
+        if (term_ns_ == 0 || saved_ || page_ == nullptr) return 0;
+        const uint64_t since_ns = monotonic_ns() - term_ns_;
+        if (since_ns < kPatience_ns)
+            return static_cast<int>((kPatience_ns - since_ns) / 1'000'000) + 1;
+        saved_ = true;
+        for_each_job(page_, options_, "", [this](const Recovery& rescue) {
+            const std::vector<std::string> copies = save_records(rescue);
+            copies_.insert(copies_.end(), copies.begin(), copies.end());
+        });
+        return 0;
+    }
+    // The program has ended well: its profile has everything.
+    void take_back() const {
+        for (const std::string& copy : copies_) {
+            unlink(copy.c_str());
+            rmdir(std::filesystem::path(copy).parent_path().c_str());  // if nothing else is there
+        }
+    }
+
+  private:
+    const StatusPage* page_;
+    const RunOptions& options_;
+    uint64_t term_ns_ = 0;
+    bool saved_ = false;
+    std::vector<std::string> copies_;
+};
 
 // Observed by its MPI calls or by the probes of an instrumented program.
 bool is_observed(const StatusPage* page) {
@@ -376,15 +429,24 @@ int run_command(const RunOptions& given) {
 
     ProcessHooks hooks;
     SampleDrain drain;
+    DeathWatch deaths(status.page(), launcher_rank());
+    Watchdog watchdog(status.page(), launcher_rank(), atoi(options.watchdog.c_str()));
     SerialSampler sampler(hz, options.callpath != "1");
     hooks.before_exec = [&](pid_t child) {
         if (status.page() != nullptr) status.page()->child_pid = child;
         if (may_be_serial) sampler.start(child);
         drain.start();
+        deaths.start();
+        watchdog.start();
     };
     Below below;
     int tick_ms = kFirstTickMs;
+    LastWord last_word(status.page(), options);
+    hooks.signalled = [&](int number) {
+        if (number == SIGTERM) last_word.note_term();
+    };
     hooks.tick = [&] {
+        if (const int more_ms = last_word.tick(); more_ms != 0) return more_ms;
         const StatusPage* page = status.page();
         const bool observed = page != nullptr && (is_observed(page) || page->mpi_entered != 0);
         if (page != nullptr && is_observed(page)) sampler.stop();
@@ -394,9 +456,14 @@ int run_command(const RunOptions& given) {
         tick_ms = std::min(2 * tick_ms, may_be_serial ? sampler.drain_ms() : kLastTickMs);
         return tick_ms;
     };
-    hooks.ended = [&](pid_t child) { below.look_at_end(child); };
+    hooks.ended = [&](pid_t child) {
+        deaths.note_child(child);
+        below.look_at_end(child);
+    };
     const ProcessEnd end = run_process(options.command, hooks);
     drain.stop();
+    deaths.stop();
+    watchdog.stop();
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
     }
@@ -406,7 +473,8 @@ int run_command(const RunOptions& given) {
     if (page != nullptr) {
         update_outer_page(outer, page);
         say_notes(page, outer, lines.get());
-        const bool kept = recover_all(page, options, end.wait_status);
+        const bool kept = recover_all(page, options, end.wait_status, last_word.was_told());
+        if (!kept) last_word.take_back();
         if (!is_observed(page) && trouble.empty()) {
             const std::string why =
                 reason_of_silence(page, options, target, below, end.wait_status);
@@ -421,6 +489,7 @@ int run_command(const RunOptions& given) {
             sampler.write_profile(options, status_read(&page->omp_unseen));
         }
     }
+    watchdog.clean_up();
     lines.reset();
     end_like(end.wait_status);
 }

@@ -55,8 +55,10 @@ class Reader {
         position.thread = open.thread;
         position.pid = open.pid;
         position.tid = open.tid;
-        position.state =
-            invisible_.count(open.rank) != 0 ? kNotVisible : thread_state(open.pid, open.tid);
+        position.state = open.has_ended                     ? '\0'
+                         : invisible_.count(open.rank) != 0 ? kNotVisible
+                                                            : thread_state(open.pid, open.tid);
+        position.end_unix_ns = open.has_ended ? open.end_unix_ns : 0;
         position.is_in_call = open.is_in_call;
         position.paused = paused_.count(open.rank) != 0 && !open.is_in_call;
         position.since_unix_ns = open.since_unix_ns;

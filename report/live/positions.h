@@ -39,6 +39,7 @@ struct Position {
     bool paused = false;     // recording is switched off: what it does now is not known
     bool moved = false;      // since the reading before
     int64_t since_unix_ns = 0;
+    int64_t end_unix_ns = 0;  // of a process that has ended: when, else 0
     // "main", "step heat.c:30", "MPI_Recv heat.c:8": outermost first.
     std::vector<std::string> path;
     std::string last;     // outside of MPI: the MPI line that was left last

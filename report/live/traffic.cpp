@@ -21,7 +21,8 @@ class Counts {
     Counts(const MappedRecords& records, uint32_t peer) : records_(records), peer_(peer) {
         const FileHeader& header = records.header();
         known_ = header.magic == kRecordMagic && header.version == kRecordLayoutVersion &&
-                 header.reset_ticks == 0 && header.paused == 0 && (header.flags & kFileFull) == 0;
+                 header.reset_ticks == 0 && header.paused_since == 0 &&
+                 (header.flags & kFileFull) == 0;
         uint64_t left = records.bytes() / kCellBytes;  // a damaged list may be a circle
         ThreadRecord thread;
         for (CellIndex at = header.first_thread; known_ && at != 0 && left-- > 0;

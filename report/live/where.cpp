@@ -12,15 +12,10 @@
 #include "report/live/thread_samples.h"
 #include "report/live/traffic.h"
 #include "report/results/show.h"
+#include "runtime/process/clock.h"
 
 namespace dwell {
 namespace {
-
-int64_t unix_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 int fail(const std::string& text) {
     say(text);

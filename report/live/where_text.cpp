@@ -18,25 +18,10 @@
 namespace dwell {
 namespace {
 
-using Who = std::set<std::pair<uint32_t, uint32_t>>;  // rank and thread
-
 std::set<uint32_t> ranks_of(const Who& who) {
     std::set<uint32_t> ranks;
     for (const auto& [rank, thread] : who) ranks.insert(rank);
     return ranks;
-}
-
-// "ranks 0,3-17"; "rank 0 threads 1-3"; "ranks 0-3, 12 threads".
-std::string who_text(const Who& who) {
-    const std::set<uint32_t> ranks = ranks_of(who);
-    const bool firsts =
-        std::all_of(who.begin(), who.end(), [](const auto& one) { return one.second == 0; });
-    if (firsts) return ranks_text(ranks);
-    if (ranks.size() > 1) return fmt::format("{}, {} threads", ranks_text(ranks), who.size());
-    std::set<uint32_t> threads;
-    for (const auto& [rank, thread] : who) threads.insert(thread);
-    return fmt::format("{} thread{} {}", ranks_text(ranks), threads.size() == 1 ? "" : "s",
-                       numbers_text(threads));
 }
 
 double ns_since(const Position& position, int64_t now_ns) {
@@ -62,13 +47,6 @@ const char* state_text(char state) {
     }
 }
 
-// Threads in the same statement, for the same partner.
-struct Group {
-    std::string where;
-    std::string needed;
-    Who who;
-};
-
 std::string needed_text(const Position& position) {
     const std::vector<uint32_t>& ranks = position.waits.ranks;
     if (ranks.empty()) return position.partner;
@@ -79,20 +57,42 @@ std::string needed_text(const Position& position) {
     return any ? "any of " + all : all;
 }
 
-std::vector<Group> groups_of(const Positions& positions, const std::set<uint32_t>& stuck,
-                             const std::map<uint32_t, WaitsFor>& waits) {
-    std::map<std::pair<std::string, std::string>, Who> by_place;
+// Threads that cannot go on, where it is known for whom they wait.
+std::vector<size_t> stuck_threads(const Positions& positions, const std::set<uint32_t>& stuck,
+                                  const std::map<uint32_t, WaitsFor>& waits) {
+    std::vector<size_t> threads;
     for (size_t i = 0; i < positions.threads.size(); ++i) {
         const Position& position = positions.threads[i];
         const bool of_many = waits.count(thread_key(i)) != 0;
         if (stuck.count(of_many ? thread_key(i) : position.rank) == 0) continue;
-        const std::string needed = needed_text(position);
-        if (needed.empty() || position.path.empty()) continue;
-        by_place[{position.path.back(), needed}].insert({position.rank, position.thread});
+        if (!needed_text(position).empty() && !position.path.empty()) threads.push_back(i);
+    }
+    return threads;
+}
+
+}  // namespace
+
+std::string who_text(const Who& who) {
+    const std::set<uint32_t> ranks = ranks_of(who);
+    const bool firsts =
+        std::all_of(who.begin(), who.end(), [](const auto& one) { return one.second == 0; });
+    if (firsts) return ranks_text(ranks);
+    if (ranks.size() > 1) return fmt::format("{}, {} threads", ranks_text(ranks), who.size());
+    std::set<uint32_t> threads;
+    for (const auto& [rank, thread] : who) threads.insert(thread);
+    return fmt::format("{} thread{} {}", ranks_text(ranks), threads.size() == 1 ? "" : "s",
+                       numbers_text(threads));
+}
+
+std::vector<Group> groups_of(const Positions& positions, const std::vector<size_t>& chosen) {
+    std::map<std::pair<std::string, std::string>, Who> by_place;
+    for (const size_t i : chosen) {
+        const Position& position = positions.threads[i];
+        const std::string where = position.path.empty() ? "" : position.path.back();
+        by_place[{where, needed_text(position)}].insert({position.rank, position.thread});
     }
     std::vector<Group> groups;
     for (auto& [place, who] : by_place) groups.push_back({place.first, place.second, who});
-    // The odd one out first: where most ranks are is the scene, seldom the cause.
     std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
         return a.who.size() != b.who.size() ? a.who.size() < b.who.size() : a.who < b.who;
     });
@@ -104,6 +104,8 @@ std::string sentence_of(const Group& group) {
     return fmt::format("{} wait{} for {} in {}", who_text(group.who), one ? "s" : "", group.needed,
                        group.where);
 }
+
+namespace {
 
 // Whether no process of the job is left.
 bool is_dead(const Positions& positions) {
@@ -122,7 +124,7 @@ std::string stuck_text(const Positions& positions) {
     for (const uint32_t key : stuck) {
         if (key < kFirstThreadKey) ranks.insert(key);
     }
-    const std::vector<Group> groups = groups_of(positions, stuck, waits);
+    const std::vector<Group> groups = groups_of(positions, stuck_threads(positions, stuck, waits));
     Who threads;
     for (const Group& group : groups) threads.insert(group.who.begin(), group.who.end());
     const bool dead = is_dead(positions);

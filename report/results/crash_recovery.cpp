@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +20,6 @@
 #include <fstream>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 #include "report/console/output.h"
 #include "report/console/process.h"
@@ -32,78 +32,20 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMarker = "told";
-constexpr const char* kFilePrefix = "rank.";
 constexpr std::string_view kProfilePrefix = "dwell-";
 constexpr std::string_view kShelterSuffix = ".records";
 constexpr const char* kBeforeSuffix = "-before";
 
-// A zombie counts as dead, as it writes nothing more.
-bool is_alive(pid_t pid) {
-    const char state = process_state(pid);
-    return state != '\0' && state != 'Z' && state != 'X';
-}
-
-}  // namespace
-
-std::optional<FileHeader> read_header(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    FileHeader header;
-    if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
-    if (header.magic != kRecordMagic) return std::nullopt;
-    return header;
-}
-
-bool owner_is_alive(const std::string& path) {
-    const std::optional<FileHeader> header = read_header(path);
-    return header && header->pid > 0 && is_alive(header->pid);
-}
-
-namespace {
-
-struct RecordFile {
-    unsigned long rank;
-    long pid;  // nonzero: second file of the rank, "rank.<n>.<pid>"
-    std::string name;
-};
-
-std::optional<RecordFile> record_in_name(const std::string& name) {
-    const size_t prefix = std::char_traits<char>::length(kFilePrefix);
-    if (name.compare(0, prefix, kFilePrefix) != 0) return std::nullopt;
-    const std::string numbers = name.substr(prefix);
-    const std::string rank = numbers.substr(0, numbers.find('.'));
-    const bool second = rank.size() != numbers.size();
-    const std::string pid = second ? numbers.substr(rank.size() + 1) : "1";
-    for (const std::string& digits : {rank, pid}) {
-        if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) {
-            return std::nullopt;
-        }
-    }
-    return RecordFile{std::strtoul(rank.c_str(), nullptr, 10),
-                      second ? std::strtol(pid.c_str(), nullptr, 10) : 0, name};
-}
-
-// By rank, the first file of each before its second one.
-std::vector<RecordFile> all_record_files(const std::string& directory) {
-    std::vector<RecordFile> found;
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-        if (auto file = record_in_name(entry.path().filename().string())) {
-            found.push_back(*std::move(file));
-        }
-    }
-    std::sort(found.begin(), found.end(), [](const RecordFile& one, const RecordFile& other) {
-        return std::tie(one.rank, one.pid) < std::tie(other.rank, other.pid);
-    });
-    return found;
-}
-
 // A launcher may end before its last process; `patience` limits the wait.
 std::vector<RecordFile> files_of_the_dead(const std::string& directory, bool patient) {
     for (int attempt = 0;; ++attempt) {
+        const bool last = patient && attempt == 20;
         std::vector<RecordFile> dead;
         const std::vector<RecordFile> all = all_record_files(directory);
         for (const RecordFile& file : all) {
-            if (!owner_is_alive(directory + "/" + file.name)) dead.push_back(file);
+            const std::string path = directory + "/" + file.name;
+            const bool dead_now = last ? !owner_is_alive(path) : is_settled(path);
+            if (dead_now) dead.push_back(file);
         }
         if (dead.size() == all.size() || !patient || attempt == 20) return dead;
         const timespec pause{0, 50'000'000};
@@ -267,6 +209,34 @@ bool make_place_before(Shelter* to) {
     return !to->before.empty();
 }
 
+// Turns this process into a silent `dwell recover`.
+void become_recover(const std::string& records, const std::string& out) {
+    std::vector<const char*> words{"dwell", "recover", "-q"};
+    if (!out.empty()) words.insert(words.end(), {"-o", out.c_str()});
+    words.insert(words.end(), {records.c_str(), nullptr});
+    unsetenv("LD_PRELOAD");
+    // The standard files are closed: nothing else may take their numbers.
+    while (true) {
+        const int nothing = open("/dev/null", O_RDWR);
+        if (nothing < 0 || nothing > STDERR_FILENO) {
+            if (nothing >= 0) close(nothing);
+            break;
+        }
+    }
+    execv("/proc/self/exe", const_cast<char* const*>(words.data()));
+}
+
+void await(pid_t process) {
+    if (process > 0) waitpid(process, nullptr, 0);
+}
+
+// Where the profile goes that become_recover() makes; see place_of_run() of finish.cpp.
+std::string place_of_profile(const Shelter& to) {
+    if (!to.out_directory.empty()) return to.out_directory;
+    const std::string named = profile_of_shelter(to.last);
+    return named.empty() ? to.last : named;
+}
+
 bool is_of_same_job(const std::string& one, const std::string& other) {
     const std::optional<FileHeader> header = read_header(one);
     const std::optional<FileHeader> others = read_header(other);
@@ -292,40 +262,37 @@ bool move_all(const std::string& from, Shelter* to, const std::vector<RecordFile
     return true;
 }
 
-// The launcher may kill the parents of ranks before they have moved their files, and processes may
-// outlive the launcher. A process out of its reach moves the remaining files.
-void start_sweeper(const std::string& from, Shelter to) {
-    if (fork() != 0) return;
-    setsid();
-    closefrom(0);
+void move_watchdog_text(const std::string& from, const std::string& to) {
+    const std::string file = watchdog_file(from);
+    if (access(file.c_str(), F_OK) == 0) {
+        static_cast<void>(move_file(file, to + "/" + fs::path(file).filename().string()));
+    }
+}
+
+void sweep(const std::string& from, Shelter* to) {
     for (int attempt = 0; attempt < 100 && !all_record_files(from).empty(); ++attempt) {
         const timespec pause{0, 50'000'000};
         nanosleep(&pause, nullptr);
-        move_all(from, &to, files_of_the_dead(from, false));
+        move_all(from, to, files_of_the_dead(from, false));
     }
+    move_watchdog_text(from, to->last);
     remove_if_done(from);
+}
+
+// The launcher may kill the parents of ranks before they have moved their files, and processes may
+// outlive the launcher. A process out of its reach moves the remaining files; returns its number,
+// or 0.
+pid_t start_sweeper(const std::string& from, Shelter to, const Recovery& rescue) {
+    const pid_t sweeper = fork();
+    if (sweeper != 0) return std::max(sweeper, 0);
+    setsid();
+    closefrom(0);
+    sweep(from, &to);
+    if (rescue.report) become_recover(to.last, rescue.out_directory);
     _exit(0);
 }
 
 }  // namespace
-
-std::vector<std::string> record_files(const std::string& directory) {
-    std::vector<std::string> names;
-    std::optional<unsigned long> rank;
-    for (RecordFile& file : all_record_files(directory)) {
-        if (rank == file.rank) {
-            names.back() = std::move(file.name);
-        } else {
-            names.push_back(std::move(file.name));
-        }
-        rank = file.rank;
-    }
-    return names;
-}
-
-bool holds_earlier_records(const std::string& directory) {
-    return record_files(directory).size() < all_record_files(directory).size();
-}
 
 std::string place_of_earlier_records(const std::string& directory, const std::string& job) {
     const fs::path plain = (fs::path(directory) / "").lexically_normal().parent_path();
@@ -445,17 +412,61 @@ bool recover_records(const Recovery& rescue) {
     // The launcher may also kill this process while it moves the files; without a launcher some
     // processes may still run.
     const bool others_left = all_record_files(from).size() > files.size();
-    if (speaker && (rescue.own_rank >= 0 || others_left)) start_sweeper(from, to);
+    const bool reports = speaker && !told && rescue.report;
+    pid_t sweeper = 0;
+    if (reports || (speaker && (rescue.own_rank >= 0 || others_left))) {
+        sweeper = start_sweeper(from, to, reports ? rescue : Recovery{});
+    }
     const bool moved = move_all(from, &to, files);
+    move_watchdog_text(from, to.last);
+    remove_interrupted_copies(to.last);
     if (moved && speaker && !told) {
         say(advice + word_to_type(to.last));
+        if (reports) {
+            // Where a batch system, not a launcher, ends this process, it waits for that.
+            say("its report comes to " + word_to_type(place_of_profile(to)));
+        }
         if (!to.before.empty()) {
             say(as_another + " before; to see what was counted until then type: dwell recover " +
                 word_to_type(to.before));
         }
     }
     remove_if_done(from);
+    if (reports) await(sweeper);
     return true;
+}
+
+std::vector<std::string> save_records(const Recovery& rescue) {
+    char from[4096];
+    if (!record_directory(from, sizeof from, rescue.job.c_str())) return {};
+    std::vector<RecordFile> files = all_record_files(from);
+    std::erase_if(files, [&](const RecordFile& file) {
+        return rescue.own_rank >= 0 && file.rank != static_cast<unsigned long>(rescue.own_rank);
+    });
+    if (files.empty()) return {};
+    std::string run = run_name(program_of(std::string(from) + "/" + files.back().name), rescue.job);
+    const bool speaker = first_to_speak(from, &run);
+    const Shelter to{choose_record_shelter(rescue.out_directory, run, rescue.job),
+                     rescue.out_directory, run, rescue.job, ""};
+    if (to.last.empty()) return {};
+    std::vector<std::string> copies;
+    for (const RecordFile& file : files) {
+        copies.push_back(to.last + "/" + file.name);
+        const Outcome copied = copy_file(std::string(from) + "/" + file.name, copies.back());
+        if (!copied) say(copied.error());
+    }
+    if (!speaker) return copies;
+    say(rescue.program +
+        " goes on although it was told to end: what was counted so far is kept in " +
+        word_to_type(to.last) + ", and its report comes to " + word_to_type(place_of_profile(to)));
+    const pid_t reporter = fork();
+    if (reporter != 0) return copies;
+    setsid();
+    closefrom(0);
+    const timespec for_others{1, 0};
+    nanosleep(&for_others, nullptr);
+    become_recover(to.last, to.out_directory);
+    _exit(1);
 }
 
 }  // namespace dwell

@@ -5,24 +5,13 @@
 
 #include <sys/types.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/contract/record_layout.h"
+#include "report/results/record_files.h"
 
 namespace dwell {
 
-// Nothing when `path` is no record file.
-std::optional<FileHeader> read_header(const std::string& path);
-// Whether the process that writes the file still runs, as far as this host knows.
-bool owner_is_alive(const std::string& path);
-
-// Names of the record files in `directory`, one for each rank and sorted by rank: "rank.<n>", or
-// "rank.<n>.<pid>" for a process that became another program by exec, beside its first file.
-std::vector<std::string> record_files(const std::string& directory);
-// Whether there are other files: the first files of such processes.
-bool holds_earlier_records(const std::string& directory);
 // The neighbouring directory to which such files of `job` were moved when the others were moved to
 // `directory`; empty if there is none.
 std::string place_of_earlier_records(const std::string& directory, const std::string& job);
@@ -43,12 +32,18 @@ struct Recovery {
     std::string program;        // for messages: "app", or "rank 3 (app)"
     std::string what_happened;  // for messages: "app was ended by signal 9 (Killed)"
     pid_t pid = 0;              // process of that program; its children may have left the records
+    bool report = false;  // the run was told to end: makes its profile, too, while time is left
 };
 
 // Moves the files of dead processes, also while the parents of other ranks do the same. Does
 // nothing when there are none, or when `own_rank` left none. Reports files that could not be moved
 // and their place. Returns true when records were kept.
 bool recover_records(const Recovery& rescue);
+
+// Copies the records of a job that goes on although it was told to end: it may be killed any time.
+// Makes the profile of what was counted so far. Returns the copies: to be removed if the job ends
+// well after all.
+std::vector<std::string> save_records(const Recovery& rescue);
 
 // If `directory` was made only to keep the records of a run: the directory "dwell-<program>-<job>"
 // for its profile. Else empty.

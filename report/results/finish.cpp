@@ -8,10 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -128,8 +131,33 @@ bool same_job(const MappedFile& file, const Merged& merged) {
     return strncmp(header->job, merged.job, sizeof merged.job) == 0;
 }
 
+// By host: the newest time in any record, for processes whose end nobody saw.
+using NewestTimes = std::map<std::string, int64_t>;
+void add_newest(const std::string& directory, NewestTimes* times) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+    for (const std::string& name : record_files(directory)) {
+        const MappedFile file(directory + "/" + name);
+        NewestTime newest;
+        if (file.bytes() == nullptr || !newest_time_in(file.bytes(), file.size(), &newest))
+            continue;
+        int64_t& of_host = (*times)[newest.host];
+        of_host =
+            std::max(of_host, std::min(newest.unix_ns, now_ns));  // a damaged one may be later
+    }
+}
+// 0: the process still runs.
+int64_t end_of(const std::string& path, const MappedFile& file, const NewestTimes& times) {
+    const auto* header = static_cast<const FileHeader*>(file.bytes());
+    if (owner_is_alive(path) && process_maps(header->pid, path)) return 0;
+    const auto newest =
+        times.find(std::string(header->host, strnlen(header->host, sizeof header->host)));
+    return newest != times.end() ? newest->second : 0;
+}
+
 // Adds the record files of `directory`, except for ranks in `taken`. False when one is damaged.
-bool add_files(const std::string& directory, std::set<std::string>* taken, Merged* merged) {
+bool add_files(const std::string& directory, const NewestTimes& times, std::set<std::string>* taken,
+               Merged* merged) {
     bool good = true;
     for (const std::string& name : record_files(directory)) {
         if (!taken->insert(name.substr(0, name.find('.', name.find('.') + 1))).second) continue;
@@ -144,7 +172,9 @@ bool add_files(const std::string& directory, std::set<std::string>* taken, Merge
             good = false;
             continue;
         }
-        if (has_possible_rank(file) && add_record_file(merged, file.bytes(), file.size())) {
+        if (has_possible_rank(file) &&
+            add_record_file(merged, file.bytes(), file.size(),
+                            end_of(directory + "/" + name, file, times))) {
             const uint64_t missing = cut_off(file);
             if (missing == 0) continue;
             say(directory + "/" + name + " is cut off: its last " + std::to_string(missing) +
@@ -162,6 +192,18 @@ bool add_files(const std::string& directory, std::set<std::string>* taken, Merge
     return good;
 }
 
+// Where the job was recorded whose records are in `directory`; empty if they cannot be read.
+std::string directory_of_records(const std::string& directory) {
+    for (const std::string& name : record_files(directory)) {
+        const std::optional<FileHeader> header = read_header(directory + "/" + name);
+        char path[4096];
+        if (!header || header->version != kRecordLayoutVersion) continue;
+        const std::string job(header->job, strnlen(header->job, sizeof header->job));
+        return record_directory(path, sizeof path, job.c_str()) ? path : "";
+    }
+    return {};
+}
+
 // Adds all records of the job, parts of which are in `directory`.
 bool gather(const std::string& directory, Merged* merged) {
     std::set<std::string> taken;
@@ -171,17 +213,22 @@ bool gather(const std::string& directory, Merged* merged) {
         say(directory + "/" + kMergedFile + " is damaged; left out");
         good = false;
     }
-    good = add_files(directory, &taken, merged) && good;
+    // Parts of the job may still be where they were written.
+    std::string rest = directory_of_records(directory);
+    std::error_code error;
+    if (!rest.empty() && fs::equivalent(rest, directory, error)) rest.clear();
+    NewestTimes times;
+    add_newest(directory, &times);
+    if (!rest.empty()) add_newest(rest, &times);
+    good = add_files(directory, times, &taken, merged) && good;
     // A rank that moved its records after another rank had printed could not report their place.
     const std::string earlier = place_of_earlier_records(directory, merged->job);
     if (!earlier.empty()) {
         say("what was counted before processes went on as other programs (exec) is in " + earlier +
             "; to see it type: dwell recover " + word_to_type(earlier));
     }
-    char rest[4096];
-    if (!merged->ranks.empty() && record_directory(rest, sizeof rest, merged->job)) {
-        std::error_code error;
-        if (!fs::equivalent(rest, directory, error)) good = add_files(rest, &taken, merged) && good;
+    if (!merged->ranks.empty() && !rest.empty()) {
+        good = add_files(rest, times, &taken, merged) && good;
     }
     if (merged->ranks.size() < merged->world_size) merged->flags |= kMergedPartial;
     return good;
@@ -296,10 +343,12 @@ std::string text_of_end(const Profile& profile, const EndOptions& options,
 
 }  // namespace
 
-Outcome write_outputs(Merged& merged, const EndOptions& options) {
+Outcome write_outputs(Merged& merged, const EndOptions& options, const JobTexts& texts) {
     const std::string wanted = options.out.empty() ? "dwell-" + name_of_run(merged) : options.out;
     estimate_blocked(&merged);
-    const Profile profile = build_profile(merged);
+    Profile profile = build_profile(merged);
+    profile.ending = texts.ending;
+    profile.watchdog = texts.watchdog;
     std::string directory;
     Outcome written = write_beside_others(profile, merged, wanted, &directory);
     if (written && directory != wanted) {
@@ -321,9 +370,11 @@ int finish_command(const FinishOptions& options) {
         say(path + " cannot be read; no profile was written");
         return 1;
     }
-    const Outcome written = write_outputs(merged, options);
+    const Outcome written =
+        write_outputs(merged, options, {"", watchdog_text_in(options.directory)});
     if (written) {
         unlink(path.c_str());
+        remove_watchdog_texts(options.directory);
         rmdir(options.directory.c_str());
         return 0;
     }
@@ -333,7 +384,8 @@ int finish_command(const FinishOptions& options) {
     return 1;
 }
 
-int recover_command(const FinishOptions& options) {
+int recover_command(const FinishOptions& options, std::string (*tell_ending)(const Merged&)) {
+    remove_interrupted_copies(options.directory);
     Merged merged;
     const bool gathered = gather(options.directory, &merged);
     const bool complete = all_are_whole(merged) && gathered;
@@ -347,7 +399,8 @@ int recover_command(const FinishOptions& options) {
     EndOptions end = options;
     if (end.out.empty()) end.out = place_of_run(options.directory, merged);
     if (end.width == 0) end.width = terminal_width(STDERR_FILENO);
-    const Outcome written = write_outputs(merged, end);
+    const Outcome written =
+        write_outputs(merged, end, {tell_ending(merged), watchdog_text_in(options.directory)});
     if (!written) say(written.error() + "; the records stay in " + options.directory);
     return written && complete ? 0 : 1;
 }

@@ -10,14 +10,21 @@
 
 namespace dwell {
 
+// What is known of a job beside its merged records.
+struct JobTexts {
+    std::string ending;
+    std::string watchdog;
+};
+
 // Writes profile.json, report.txt and stats.picl into `options.out` (empty: dwell-<program>-<job>
 // in the working directory). Prints the verdict on stderr unless `quiet`, also when writing fails.
 // The error names the file and the reason, without a final full stop.
-Outcome write_outputs(Merged& merged, const EndOptions& options);
+Outcome write_outputs(Merged& merged, const EndOptions& options, const JobTexts& texts = {});
 
 // The sub-commands. Each returns the exit code.
 int finish_command(const FinishOptions& options);
-int recover_command(const FinishOptions& options);
+// `tell_ending`: where the ranks of a job were that ended in the middle (report/live).
+int recover_command(const FinishOptions& options, std::string (*tell_ending)(const Merged&));
 
 }  // namespace dwell
 

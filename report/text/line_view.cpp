@@ -261,7 +261,8 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
         figures.add(pad_left(time_text(mean_ns, utf8), 9));
         figures.add(pad_left(sync_text(totals), 11), Style::kBlocked);
         figures.add(pad_left(count_text(totals.count), 8));
-        figures.add(pad_left(time_text(time_ns / calls, utf8), 9));
+        const double finished_ns = time_ns - static_cast<double>(totals.unfinished_ns);
+        figures.add(pad_left(time_text(std::max(finished_ns, 0.0) / calls, utf8), 9));
         figures.add(pad_left(time_text(static_cast<double>(totals.max_ns), utf8), 9));
         figures.add(pad_left(bytes_text(bytes), 10));
         figures.add(pad_left(bytes > 0 ? bytes_text(bytes / calls) : "", 10));
@@ -276,6 +277,10 @@ void draw_comm_lines(const Profile& profile, const std::vector<CommLine>& all,
             partners +=
                 fmt::format("{}{} call{} not timed one by one", partners.empty() ? "" : "; ",
                             totals.untimed, totals.untimed == 1 ? "" : "s");
+        }
+        const std::string unfinished = unfinished_text(totals, rank_count(profile), utf8);
+        if (!unfinished.empty()) {
+            partners = unfinished + (partners.empty() ? "" : "; ") + partners;
         }
         if (!partners.empty()) {
             canvas->paragraph(std::string(kNumberWidth + 2, ' ') + partners, kNumberWidth + 2,

@@ -280,6 +280,9 @@ void draw_header(const Profile& profile, const TextOptions& options, TextCanvas*
         local_time(job.start_unix_ns), time_text(duration_ns, utf8)};
     if (job.threads > ranks) facts.emplace_back("times of threads are added up");
     canvas->items(facts, 0);
+    if (!profile.ending.empty()) {
+        canvas->paragraph(printable(profile.ending, utf8), 2, Style::kHot);
+    }
     std::vector<std::string> means = {clocks_text(profile, job, utf8)};
     if (job.samples != 0) {
         means.push_back(

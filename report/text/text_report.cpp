@@ -2,6 +2,7 @@
 #include "report/text/text_report.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "report/text/views.h"
 #include "summarize/model/profile_walk.h"
@@ -14,6 +15,19 @@ void draw_notes(const Profile& profile, TextCanvas* canvas) {
     canvas->title("Notes");
     for (const std::string& note : profile.notes) {
         canvas->paragraph("  - " + printable(note, canvas->utf8()), 4);
+    }
+}
+
+// As `dwell run --watchdog` printed it.
+void draw_watchdog(const Profile& profile, TextCanvas* canvas) {
+    if (profile.watchdog.empty()) return;
+    canvas->title("Said by the watchdog", "while nothing moved");
+    std::istringstream lines(profile.watchdog);
+    for (std::string text; std::getline(lines, text);) {
+        Line line;
+        line.add(
+            cut_middle("  " + printable(text, canvas->utf8()), canvas->width(), canvas->utf8()));
+        canvas->put(line);
     }
 }
 
@@ -30,6 +44,7 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
     const std::vector<CommLine> lines = comm_lines(profile);
     draw_overview(profile, &canvas);
     draw_headline(profile, lines, &canvas);
+    draw_watchdog(profile, &canvas);
     if (options.per_rank) {
         draw_ranks(profile, &canvas);
         draw_clocks(profile, &canvas);

@@ -115,6 +115,12 @@ class TreeBuilder {
     }
 
     std::string remark_of(const ProfileNode& node) const {
+        const std::string unfinished = unfinished_text(node.totals, rank_count(profile_), utf8_);
+        const std::string other = other_remark_of(node);
+        return unfinished + (unfinished.empty() || other.empty() ? "" : ", ") + other;
+    }
+
+    std::string other_remark_of(const ProfileNode& node) const {
         if (is_io(node)) return io_file_text(node, utf8_);
         if (is_probed(node)) return probe_text(node, rank_count(profile_), utf8_);
         const std::string estimated = is_marked(node) ? "estimated" : "";

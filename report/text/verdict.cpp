@@ -91,6 +91,11 @@ std::string end_text(const Profile& profile, const Job& job) {
     return text + " did not finish MPI_Finalize";
 }
 
+std::string ending_text(const Profile& profile, const Job& job, bool utf8) {
+    return "dwell verdict: " + program_name(profile, kLongestProgram, utf8) +
+           " broke off: " + end_text(profile, job) + ". " + printable(profile.ending, utf8);
+}
+
 struct LossWords {
     const char* name;
     const char* to_what;  // after "loses 20 % of its time"
@@ -136,6 +141,7 @@ std::string verdict_text(const Profile& profile, const Job& job, const Judgement
     std::string text = "dwell verdict: " + program_name(profile, room, utf8);
     const std::string end = end_text(profile, job);
     if (!end.empty()) text += " broke off: " + end + ". ";
+    if (!profile.ending.empty()) text.clear();  // ending_text() has said so
     if (!judgement.is_notable(0)) {
         const uint64_t off_ns = off_processor_ns(profile);
         const std::string share = judgement.share(computed_ns(profile) - off_ns);
@@ -292,6 +298,11 @@ std::string draw_verdict(const Profile& profile, const TextOptions& options,
     const auto cause = [&](size_t which, int room) {
         return cause_text(profile, lines, judgement.losses[which].kind, room, utf8);
     };
+    const bool broke_off = !profile.ending.empty();
+    if (broke_off) {
+        put_sentence(always(ending_text(profile, job, utf8)), kSentenceLines + 1,
+                     kSentenceLines + 1, Style::kHot, &canvas);
+    }
     put_sentence([&](int room) { return verdict_text(profile, job, judgement, room, utf8); },
                  kSentenceLines, kSentenceLines, lost ? Style::kHot : Style::kName, &canvas);
     put_sentence(
@@ -315,16 +326,16 @@ std::string draw_verdict(const Profile& profile, const TextOptions& options,
     }
     // If there is no room beside a second cause, the balance is dropped first: a rank without a
     // processor computes less. Set-up is shown there only if it is the largest part of the run.
-    if (!second || (!mostly_setup && more.empty())) {
+    if (!broke_off && (!second || (!mostly_setup && more.empty()))) {
         put_sentence(always(balance_text(profile, rank_figures(profile), utf8)), 1, 1,
                      Style::kPlain, &canvas);
     }
     put_sentence(always(shares_text(profile, job, judgement, canvas)), 1, 1, Style::kPlain,
                  &canvas);
-    if (!second || mostly_setup) {
+    if (!broke_off && (!second || mostly_setup)) {
         put_sentence(always(setup_text(profile, judgement, utf8)), 1, 1, Style::kPlain, &canvas);
     }
-    const int trust_lines = second || !more.empty() ? 1 : kSentenceLines;
+    const int trust_lines = broke_off || second || !more.empty() ? 1 : kSentenceLines;
     put_sentence([&](int room) { return trust_text(profile, job, room == kRooms[0]); }, trust_lines,
                  trust_lines, Style::kDim, &canvas);
     if (directory.empty()) return canvas.take();

@@ -96,7 +96,7 @@ FileHeader WatchedFile::header() const {
 bool WatchedFile::read_all(Merged* merged) {
     if (!map()) return false;
     cells_.clear();
-    if (!add_record_file(merged, bytes_, size_, &cells_)) {
+    if (!add_record_file(merged, bytes_, size_, 0, &cells_)) {
         cells_.clear();
         return false;
     }
@@ -186,7 +186,7 @@ void WatchedFile::read_threads(const FileHeader& head, Reading* reading) {
         if (record.number == head.process_thread) {
             reading->paused_ns = clock_.ns(record.paused_ticks);
         }
-        thread.lived_ns = clock_.ns(lived_ticks(record));
+        thread.lived_ns = clock_.ns(lived_ticks(record, last_virtual(record)));
     }
 }
 

@@ -509,6 +509,10 @@ enum FileFlags : uint32_t {
     kFileFewFiles = 8388608,    // few open files allowed: no call paths, samples, causes
     kFileNoQueue = 16777216,    // the kernel did not report how long threads waited for a processor
     kFileIo = 33554432,         // I/O statements were recorded (dwell run --io on)
+    // Set by a reader, of a process that did not end its records: they were continued to its end as
+    // `dwell run` saw it, or to the newest time in any record of its host.
+    kFileEndSeen = 67108864,
+    kFileEndGuessed = 134217728,
 };
 
 // Resource usage of the process as reported by the operating system (getrusage, /proc/self/io,
@@ -559,7 +563,7 @@ struct FileHeader {
     char host[64];
     char job[64];
     char program[256];  // path of the executable, zero terminated, cut at the left if longer
-    char command[504];  // arguments joined by spaces, "..." for what does not fit
+    char command[488];  // arguments joined by spaces, "..." for what does not fit
     CellIndex first_grid;
     CellIndex metric_names;  // TextRecord, a line for each; 0: no metrics
     // Jobs over several hosts: relation of this process's clock to that of the first observed rank.
@@ -592,7 +596,11 @@ struct FileHeader {
     CellIndex first_comm;
     CellIndex first_requests;  // RequestBlock
     uint32_t requests_unseen;  // entries of the request table outside of the file, for lack of room
-    uint32_t paused;           // not 0: recording is switched off (MPI_Pcontrol)
+    // Stored from outside by a `dwell run` on the same host: its process id, and the real ticks at
+    // which it saw this process end; 0: not seen.
+    int32_t watcher;
+    uint64_t death_ticks;
+    uint64_t paused_since;   // real ticks of the MPI_Pcontrol(0) under way; 0: none
     uint64_t pid_namespace;  // inode of the namespace of `pid`, 0: unknown
 };
 constexpr uint32_t kHeaderCells = 20;

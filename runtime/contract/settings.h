@@ -44,6 +44,8 @@ constexpr Setting kSettings[] = {
      "Cost of source probes, at most, in tenths of a percent (10), or off"},
     {"DWELL_END_TIMEOUT", "--end-timeout", "SECONDS", 1, 86'400, nullptr,
      "Longest time for the profile when the program is done (60)"},
+    {"DWELL_WATCHDOG", "--watchdog", "SECONDS", 1, 86'400, "off",
+     "Says where every rank is when nothing moves for so long, or off (default)"},
     {"DWELL_WAIT", "--wait", "HOW", 0, 0, "full|node|off",
      "Who waited for whom: full, node (on one host, default), or off"},
     {"DWELL_OMP", "--omp", "HOW", 0, 0, "on|ompt|off",

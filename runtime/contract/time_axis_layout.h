@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "runtime/contract/open_records.h"  // CellIndex, kCellBytes
+#include "runtime/contract/open_records.h"
 
 namespace dwell {
 

@@ -81,8 +81,8 @@ void pause() {
     if (g_live->paused != 0) return;
     pause_metrics(t_thread);
     g_live->pause_start = now_ticks();
+    g_process.header->paused_since = g_live->pause_start;
     g_live->paused = 1;
-    g_process.header->paused = 1;
     refresh_ticket();
 }
 
@@ -93,7 +93,7 @@ void resume() {
     g_live->paused_ticks += g_live->resumed_ticks - g_live->pause_start;
     g_live->epoch += 1;
     g_live->paused = 0;
-    g_process.header->paused = 0;
+    g_process.header->paused_since = 0;
     refresh_ticket();
     resume_metrics(t_thread);
 }

@@ -56,6 +56,8 @@ constexpr std::tuple kProfileFields{Field{"version", &Profile::version, kNeeded}
                                     Field{"job", &Profile::job, kNeeded},
                                     Field{"world_size", &Profile::world_size, kNeeded},
                                     Bits{"flags", &Profile::merged_flags, &kMergedFlagNames},
+                                    Field{"ending", &Profile::ending, kOmitZero},
+                                    Field{"watchdog", &Profile::watchdog, kOmitZero},
                                     Field{"total_ns", &Profile::total_ns, kNeeded},
                                     Field{"computation_ns", &Profile::computation_ns, kNeeded},
                                     Field{"transfer_ns", &Profile::transfer_ns, kNeeded},

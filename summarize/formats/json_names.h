@@ -51,7 +51,7 @@ constexpr std::array<BitName, 18> kLabelNames = {{{kLabelEstimated, "estimated"}
                                                   {kLabelOrAfter, "in_or_after"},
                                                   {kLabelCallersUnknown, "callers_unknown"},
                                                   {kLabelSystem, "system"}}};
-constexpr std::array<BitName, 26> kFileFlagNames = {{{kFileFull, "full"},
+constexpr std::array<BitName, 28> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileNoUnwinder, "no_unwinder"},
                                                      {kFileNoSampling, "no_sampling"},
                                                      {kFileSerial, "serial"},
@@ -76,7 +76,9 @@ constexpr std::array<BitName, 26> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFilePairsFull, "pairs_full"},
                                                      {kFileFewFiles, "few_files"},
                                                      {kFileNoQueue, "no_queue"},
-                                                     {kFileIo, "io"}}};
+                                                     {kFileIo, "io"},
+                                                     {kFileEndSeen, "end_seen"},
+                                                     {kFileEndGuessed, "end_guessed"}}};
 constexpr std::array<BitName, 6> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},

@@ -24,7 +24,7 @@ constexpr std::string_view kHeader =
     "first_iteration,last_iteration,coordinates,"
     "omp_wait_s,omp_idle_s,omp_start_s,omp_overhead_s,created,chunks,"
     "user_s,system_s,peak_memory,minor_faults,major_faults,voluntary_switches,involuntary_switches,"
-    "read_bytes,written_bytes,io_s,io_file,thread_name";
+    "read_bytes,written_bytes,io_s,io_file,thread_name,unfinished_s";
 constexpr std::string_view kNoUsage = ",,,,,,,,,";
 
 std::string percent_encoded(std::string_view element) {
@@ -193,7 +193,7 @@ std::string write_csv(const Profile& profile) {
             out += kNoUsage;
         }
         append_io(&out, node, io_ns[index]);
-        out += ',';
+        out += ",," + seconds(node.totals.unfinished_ns);
         append_counts(&out, profile, counts_of(profile.metrics, index));
     }
     return out;
@@ -249,7 +249,7 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
                 out += kNoUsage;
             }
             append_io(&out, profile.nodes[row.node], io_ns[row.node]);
-            out += ',' + name;
+            out += ',' + name + ',' + seconds(row.totals.unfinished_ns);
             append_counts(&out, profile, counts_of_row(profile, row));
         }
     }

@@ -53,6 +53,7 @@ constexpr Figure kFigures[] = {
     {"omp_overhead_ns", &Totals::omp_overhead_ns, kSum, kUnlessZero},
     {"created", &Totals::created, kSum, kUnlessZero},
     {"chunks", &Totals::chunks, kSum, kUnlessZero},
+    {"unfinished_ns", &Totals::unfinished_ns, kSum, kUnlessZero},
 };
 static_assert(sizeof(Totals) == sizeof(uint64_t) * (std::size(kFigures) + 2 * kEventSlots),
               "a figure is left out");

@@ -74,6 +74,9 @@ struct Totals {
     uint64_t omp_overhead_ns;  // part of time_ns
     uint64_t created;          // tasks: created; regions: forked
     uint64_t chunks;
+    // Part of time_ns: of entries that had not ended when the process did. They are not in `count`,
+    // min_ns and max_ns.
+    uint64_t unfinished_ns;
 };
 
 // Whether enough entries were observed to show off_entries as a number: its standard error must be
@@ -91,7 +94,9 @@ inline uint64_t timed_entries(const Totals& totals) {
 inline double mean_entry_ns(const Totals& totals) {
     // Profiles of earlier versions have no entered_ns.
     const uint64_t all_ns = totals.entered_ns != 0 ? totals.entered_ns : totals.time_ns;
-    return static_cast<double>(all_ns) / static_cast<double>(timed_entries(totals));
+    const uint64_t finished_ns =
+        all_ns - (totals.unfinished_ns < all_ns ? totals.unfinished_ns : all_ns);
+    return static_cast<double>(finished_ns) / static_cast<double>(timed_entries(totals));
 }
 
 // Node 0 is the program. A parent precedes its children. Call, communication, procedure, loop and
@@ -353,7 +358,9 @@ struct MergedOpen {
     uint32_t node;       // innermost procedure, loop, block or statement; the program itself: 0
     uint32_t statement;  // the open communication statement, else the last one; kNoNode: none yet
     bool is_in_call;
+    bool has_ended;         // the process ended since, at end_unix_ns
     int64_t since_unix_ns;  // when it entered, or left, that statement
+    int64_t end_unix_ns;
     int64_t probe_unix_ns;  // when it entered `node`, if that was made by a probe or is OpenMP's
     // What an open statement waits for: see OpenCall.
     uint64_t handle;
@@ -525,7 +532,22 @@ struct Merged {
 // checked, so the file of a killed process, or a damaged file, is read as far as it is valid.
 // Returns false when the bytes are no record file of this version, or without memory; `into` is
 // unchanged then.
-bool add_record_file(Merged* into, const void* file, size_t bytes);
+//
+// Open entries of a process that has ended without closing them last until its end, as far as that
+// is known: as `dwell run` saw it, or `end_unix_ns`, unless 0.
+// `cells`, unless null, gets the cells of the file's nodes, threads in the file's order: so their
+// figures can be read again (node_figures.h).
+struct NodeCell;
+bool add_record_file(Merged* into, const void* file, size_t bytes, int64_t end_unix_ns = 0,
+                     GrowArray<NodeCell>* cells = nullptr);
+
+// The newest time that the file of a process tells, and the process's host; for add_record_file()
+// of processes whose end nobody saw. False when the bytes are no record file of this version.
+struct NewestTime {
+    int64_t unix_ns;
+    char host[sizeof(FileHeader::host)];
+};
+bool newest_time_in(const void* file, size_t bytes, NewestTime* newest);
 
 // The same without figures: only where the threads of the process are. The file may change
 // meanwhile. On failure nodes may have been added.
@@ -541,9 +563,6 @@ struct NodeCell {
     CellIndex first_child;
     CellIndex next_sibling;
 };
-// The same as add_record_file(); `cells` gets the cells of the file's nodes, threads in the file's
-// order: so their figures can be read again (node_figures.h).
-bool add_record_file(Merged* into, const void* file, size_t bytes, GrowArray<NodeCell>* cells);
 
 // An entry of a probe that is open: its time up to its thread's last time stamp, which is not part
 // of the node's figures in the file.

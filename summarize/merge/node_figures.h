@@ -21,6 +21,23 @@ inline bool only_waits(const Site& site) {
            construct == OmpConstruct::kTaskwait || construct == OmpConstruct::kTaskgroupEnd;
 }
 
+// Whether a call that does not end most likely waits for another rank.
+inline bool may_wait_for_others(uint16_t number) {
+    if (number >= kMpiCallCount) return false;
+    const MpiCallInfo& call = kMpiCalls[number];
+    switch (call.call_class) {
+        case CallClass::kSend:
+        case CallClass::kReceive:
+        case CallClass::kSendReceive:
+        case CallClass::kProbe:
+        case CallClass::kWait:
+        case CallClass::kRma:
+            return true;
+        default:
+            return call.waits;
+    }
+}
+
 // The latest known virtual time of the thread, apart from its open entries.
 inline uint64_t last_virtual(const ThreadRecord& thread) {
     const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
@@ -28,9 +45,8 @@ inline uint64_t last_virtual(const ThreadRecord& thread) {
     return thread.end_virtual != kNotReadable ? std::max(left, thread.end_virtual) : left;
 }
 
-// The spans of ThreadRecord::span_ticks, up to that time.
-inline uint64_t lived_ticks(const ThreadRecord& thread) {
-    const uint64_t until = last_virtual(thread);
+// The spans of ThreadRecord::span_ticks, the last of them up to the virtual time `until`.
+inline uint64_t lived_ticks(const ThreadRecord& thread, uint64_t until) {
     const bool lives = thread.life_start != 0 && thread.life_start < until;
     return thread.span_ticks + (lives ? until - thread.life_start : 0);
 }

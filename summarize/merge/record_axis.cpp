@@ -91,41 +91,53 @@ bool RecordReader::spread(uint64_t from, uint64_t until, uint64_t AxisBin::*figu
 }
 
 // The time up to which the thread's computation is known; 0: up to its last statement.
-uint64_t RecordReader::end_of_axis(const ThreadRecord& thread) const {
+uint64_t RecordReader::end_of_axis(const ThreadRecord& thread, bool in_call) const {
     uint64_t end = thread.axis.until;
     if (was_in_call(thread)) {
         end = std::max(end, beyond(thread.last_ticks, thread.intrusion_ticks));
     }
     // Open regions last as long as the thread's observation, too.
-    if (thread.life_start != 0 || thread.probe_depth != 0)
-        end = std::max(end, last_virtual(thread) + thread.paused_ticks);
-    if (thread.number == header_.process_thread && process_ns() != 0) {
+    if (thread.life_start != 0 || thread.probe_depth != 0) {
+        const uint64_t until = in_call ? last_virtual(thread) : end_virtual(thread);
+        end = std::max(end, until + thread.paused_ticks);
+    }
+    if (thread.number == header_.process_thread && process_ns() != 0 && !in_call) {
         const uint64_t gone = thread.intrusion_ticks + thread.late_ticks;
-        end = std::max(end, beyond(header_.end_ticks, gone));
+        end = std::max(end, beyond(end_ticks_ != 0 ? end_ticks_ : header_.end_ticks, gone));
     }
     return end;
 }
 
-// What its last bin has not got yet: finished statements, computation, and a call that is open. The
-// time in the latter is waiting.
-bool RecordReader::add_end_of_axis(const ThreadRecord& thread) {
+// What its last bin has not got yet: finished statements, computation, and a call or barrier that
+// is open. The time in the latter is waiting.
+bool RecordReader::add_end_of_axis(CellIndex cell, const ThreadRecord& thread) {
     const TimeAxis& axis = thread.axis;
     const AxisBin pending = pending_of(axis);
     open_phase_ = axis.phase;
     uint64_t at = axis.from + time_of(pending);
-    const bool is_open = header_.state == FileState::kRunning && thread.open_depth != 0 &&
-                         thread.open.entry_ticks > thread.last_ticks;
-    uint64_t computed = end_of_axis(thread);
+    const bool goes_on = header_.state == FileState::kRunning || lasts_to_end(thread);
+    const bool is_open =
+        goes_on && thread.open_depth != 0 && thread.open.entry_ticks > thread.last_ticks;
+    const uint64_t until = end_of_axis(thread, is_open);
+    uint64_t computed = until;
     const uint64_t entered = beyond(thread.open.entry_ticks, thread.intrusion_ticks);
     if (is_open) computed = std::max(computed, entered);
+    ProbeEntry innermost{};
+    Node node{};
+    const bool in_barrier = !is_open && lasts_to_end(thread) && innermost_probe(cell, &innermost) &&
+                            innermost.flags == 0 && load(innermost.node, &node) &&
+                            only_waits(node.site);
+    if (in_barrier) computed = innermost.entry_virtual + thread.paused_ticks;
     if (time_of(pending) + pending.bytes_sent != 0 &&
         !add_to_bin(axis.first_bin + axis.last_bin, axis.bin_shift, pending)) {
         return false;
     }
     if (!spread(at, computed, &AxisBin::computation_ticks, false)) return false;
     at = std::max(at, computed);
+    if (in_barrier) return spread(at, until, &AxisBin::omp_wait_ticks, false);
     const uint64_t newest = beyond(newest_ticks_, thread.intrusion_ticks);
-    return !is_open || spread(at, newest, &AxisBin::call_ticks, true);
+    const bool waits = load(thread.open.node, &node) && may_wait_for_others(node.site.call);
+    return !is_open || spread(at, newest, &AxisBin::call_ticks, waits);
 }
 
 bool RecordReader::add_bins(const TimeAxis& axis, const AxisBin* bins) {
@@ -157,7 +169,7 @@ bool RecordReader::read_axis(CellIndex cell) {
     doubt(!is_sound);
     if (axis.no_room != 0 || axis.bin_end == 0 || !is_sound) return true;
     if (axis.bins != 0 && !add_bins(axis, bins)) return false;
-    return add_end_of_axis(thread);
+    return add_end_of_axis(cell, thread);
 }
 
 bool RecordReader::read_axes() {
@@ -166,6 +178,7 @@ bool RecordReader::read_axes() {
         ThreadRecord thread;
         if (load(cell, &thread)) newest_ticks_ = std::max(newest_ticks_, thread.open.entry_ticks);
     }
+    if (end_ticks_ != 0) newest_ticks_ = end_ticks_;
     for (const CellIndex cell : thread_cells_) {
         if (!read_axis(cell)) return false;
     }

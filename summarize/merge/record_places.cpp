@@ -35,6 +35,7 @@ T copy_whole(const void* from) {
 bool RecordReader::read_places() {
     only_places_ = true;
     if (!read_header() || !text_.load() || !module_table_.load() || !read_modules()) return false;
+    find_end(0);
     ThreadRecord thread;
     for (CellIndex cell = header_.first_thread; take(cell, &thread); cell = thread.next) {
         add_thread_figures(thread);
@@ -114,7 +115,7 @@ bool RecordReader::place_of(CellIndex cell, uint32_t* merged) {
     return true;
 }
 
-// A thread that has not ended.
+// A thread that had not ended when its process did, or now.
 bool RecordReader::add_place(CellIndex cell, const ThreadRecord& thread) {
     if (header_.state != FileState::kRunning || thread.state == ThreadState::kEnded ||
         thread.state == ThreadState::kUnused) {
@@ -132,6 +133,8 @@ bool RecordReader::add_place(CellIndex cell, const ThreadRecord& thread) {
     if (!place_of(thread.root, &root) || !place_of(call.node, &open.statement)) return false;
     open.is_in_call = open.is_in_call && open.statement != kNoNode;
     open.since_unix_ns = unix_ns(open.is_in_call ? call.entry_ticks : last_ticks);
+    open.has_ended = end_ticks_ != 0;
+    open.end_unix_ns = open.has_ended ? unix_ns(end_ticks_) : 0;
     open.node = open.is_in_call ? open.statement : 0;
     ProbeEntry entry{};
     if (!open.is_in_call && innermost_probe(cell, &entry)) {
@@ -195,8 +198,12 @@ bool RecordReader::add_locks(const ThreadRecord& thread) {
 
 bool RecordReader::read_process() {
     if (header_.state != FileState::kRunning) return true;
-    MergedProcess process{
-        rank_, header_.pid, header_.pid_namespace, 0, header_.requests_unseen, header_.paused != 0};
+    MergedProcess process{rank_,
+                          header_.pid,
+                          header_.pid_namespace,
+                          0,
+                          header_.requests_unseen,
+                          header_.paused_since != 0};
     return read_comms() && read_requests(&process.requests) && out_->processes.push(process);
 }
 

@@ -24,8 +24,10 @@ const char* terminated(char (&name)[kBytes]) {
 
 }  // namespace
 
-bool RecordReader::read() {
-    return read_header() && text_.load() && read_modules() && read_off_sites() && read_threads() &&
+bool RecordReader::read(int64_t end_unix_ns) {
+    if (!read_header()) return false;
+    find_end(end_unix_ns);
+    return text_.load() && read_modules() && read_off_sites() && read_threads() &&
            read_intervals() && settle_peers() && read_stalls() && read_grids() && read_metrics() &&
            read_axes() && read_process() && add_rank();
 }
@@ -93,8 +95,10 @@ bool RecordReader::read_threads() {
         begin_rows();
         steps_.clear();
         if (!read_tree(thread.root) || !walk(thread.number, false)) return false;
-        if (!add_open_probes(thread) || !add_place(cell, thread)) return false;
-        const uint64_t lived_ns = ns(lived_ticks(thread));
+        if (!add_open_call(cell, thread) || !add_open_probes(thread) || !add_place(cell, thread)) {
+            return false;
+        }
+        const uint64_t lived_ns = ns(lived_ticks(thread, end_virtual(thread)));
         const ThreadSpan span{thread.number,      intervals_.size(), thread.first_metric,
                               thread.first_stall, lived_ns,          time_of_rows(false)};
         if (!threads_.push(span)) return false;
@@ -326,7 +330,7 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
     if (entries == 0 || !in_file(thread.probe_stack, static_cast<uint32_t>(cells))) return true;
     const char* const stack = file_ + static_cast<size_t>(thread.probe_stack) * kCellBytes;
     const uint64_t gone = thread.intrusion_ticks + thread.late_ticks + thread.paused_ticks;
-    uint64_t now = last_virtual(thread);
+    uint64_t now = end_virtual(thread);
     for (uint64_t i = entries; i > 0; i--) {
         ProbeEntry entry;
         memcpy(&entry, stack + i * sizeof(ProbeEntry), sizeof(entry));
@@ -347,12 +351,9 @@ bool RecordReader::add_open_probes(const ThreadRecord& thread) {
         if (only_waits(opened.site)) totals.omp_wait_ns = totals.time_ns;
         if (known_nodes_) {
             if (!open_entries_.push({merged, totals.time_ns, totals.omp_wait_ns})) return false;
-            continue;
+        } else if (!add_unfinished(merged, thread.number, totals)) {
+            return false;
         }
-        MergedNode* node = &out_->nodes[merged];
-        add_totals(&node->totals, totals);
-        node->rank_min_ns = node->rank_max_ns = node->totals.time_ns;
-        if (!add_row(merged, thread.number, totals)) return false;
     }
     last_ticks_ = std::max(last_ticks_, now + gone);
     return true;
@@ -418,19 +419,22 @@ uint64_t RecordReader::time_of_rows(bool of_intervals) const {
 }
 
 uint64_t RecordReader::real_ns() const {
-    // Without MPI_Finalize the observation of calls ends with the last finished call: the time from
-    // there to the end of the process belongs to no statement. Probes are observed to the end.
+    // Where the end of a process is unknown, the observation of calls ends with the last finished
+    // one.
     const bool to_its_end = header_.state == FileState::kFinalized || figures_.probes != 0;
-    const uint64_t end = to_its_end && header_.end_ticks != 0 ? header_.end_ticks : last_ticks_;
+    const uint64_t last = to_its_end && header_.end_ticks != 0 ? header_.end_ticks : last_ticks_;
+    const uint64_t end = end_ticks_ != 0 ? end_ticks_ : last;
     const uint64_t begin = std::max(header_.start_ticks, header_.reset_ticks);
     return end > begin ? ns(end - begin) : 0;
 }
 
-// Time of a process without MPI that ended normally: only probes and statements measure time there,
-// and the rest is the program's own. 0 for other processes.
+// Time of a process without MPI that ended normally, where only probes and statements measure time
+// and the rest is the program's own; and of a process that ended in the middle, where the rest is
+// the computation since its last statement. 0 for other processes.
 uint64_t RecordReader::process_ns() const {
     const bool serial = (header_.flags & kFileSerial) != 0;
-    if (!serial || header_.state != FileState::kFinalized) return 0;
+    const bool whole = serial && header_.state == FileState::kFinalized;
+    if (!whole && end_ticks_ == 0) return 0;
     const uint64_t other_ns = figures_.intrusion_ns + figures_.paused_ns;
     return real_ns() - std::min(other_ns, real_ns());
 }
@@ -469,7 +473,7 @@ bool RecordReader::add_rank() {
         rank.state > static_cast<uint32_t>(FileState::kExited)) {
         rank.state = static_cast<uint32_t>(FileState::kRunning);
     }
-    rank.flags = header_.flags | (damaged_ ? uint32_t{kFileDamaged} : 0);
+    rank.flags = header_.flags | end_flag_ | (damaged_ ? uint32_t{kFileDamaged} : 0);
     rank.exit_code = header_.exit_code;
     rank.sample_hz = header_.sample_hz;
     rank.files_unnamed = header_.files_unnamed;
@@ -500,15 +504,12 @@ bool RecordReader::add_rank() {
     return out_->ranks.add(rank);
 }
 
-bool add_record_file(Merged* into, const void* file, size_t bytes) {
-    GrowArray<NodeCell> cells;
-    return add_record_file(into, file, bytes, &cells);
-}
-
-bool add_record_file(Merged* into, const void* file, size_t bytes, GrowArray<NodeCell>* cells) {
+bool add_record_file(Merged* into, const void* file, size_t bytes, int64_t end_unix_ns,
+                     GrowArray<NodeCell>* cells) {
     Merged one;
     RecordReader reader(file, bytes, &one);
-    if (!reader.read()) return false;
+    if (!reader.read(end_unix_ns)) return false;
+    if (cells == nullptr) return join(into, static_cast<Merged&&>(one));
     cells->swap(reader.node_cells());
     return join(into, static_cast<Merged&&>(one), cells);
 }

@@ -33,12 +33,14 @@ class RecordReader {
           partners_(&out->partners),
           causes_(&out->causes) {}
 
-    bool read();
+    // `end_unix_ns`: as for add_record_file().
+    bool read(int64_t end_unix_ns);
     // Only where its threads are: the statements and procedures that are open, without figures. The
     // file may change meanwhile.
     bool read_places();
     // The same with open entries, for nodes that a read() before has found.
     bool read_known_places(const GrowArray<NodeCell>& cells);
+    bool tell_newest(NewestTime* newest);
     GrowArray<NodeCell>& node_cells() { return node_cells_; }
     const GrowArray<OpenEntry>& open_entries() const { return open_entries_; }
 
@@ -85,6 +87,14 @@ class RecordReader {
     bool read_request(CellIndex cell, RequestRecord* record) const;
     bool place_of(CellIndex cell, uint32_t* merged);
     void find_code(uint64_t address, uint32_t* module, uint64_t* offset) const;
+    // Of a process that did not close its records (record_end.cpp).
+    void find_end(int64_t end_unix_ns);
+    uint64_t newest_ticks() const;
+    bool lasts_to_end(const ThreadRecord& thread) const;
+    uint64_t end_virtual(const ThreadRecord& thread) const;
+    bool open_call(CellIndex cell, const ThreadRecord& thread, OpenCall* call) const;
+    bool add_open_call(CellIndex cell, const ThreadRecord& thread);
+    bool add_unfinished(uint32_t merged, uint32_t thread, Totals totals);
     int64_t unix_ns(uint64_t ticks) const;
     bool read_intervals();
     uint64_t time_of_rows(bool of_intervals) const;
@@ -111,8 +121,8 @@ class RecordReader {
     bool read_axis(CellIndex cell);
     bool add_bins(const TimeAxis& axis, const AxisBin* bins);
     bool add_to_bin(uint64_t bin, uint32_t shift, const AxisBin& figures);
-    bool add_end_of_axis(const ThreadRecord& thread);
-    uint64_t end_of_axis(const ThreadRecord& thread) const;
+    bool add_end_of_axis(CellIndex cell, const ThreadRecord& thread);
+    uint64_t end_of_axis(const ThreadRecord& thread, bool in_call) const;
     bool spread(uint64_t from, uint64_t until, uint64_t AxisBin::*figure, bool waits);
     bool add_rank();
 
@@ -188,6 +198,9 @@ class RecordReader {
     uint64_t newest_ticks_ = 0;  // in the whole record
     CellIndex open_phase_ = 0;   // of the current thread
     uint64_t last_ticks_ = 0;
+    uint64_t end_ticks_ = 0;   // when the process ended without MPI_Finalize; 0: it did not, or
+                               // unknown
+    uint32_t end_flag_ = 0;    // how that is known: kFileEndSeen, kFileEndGuessed
     CellIndex open_node_ = 0;  // of the current thread: its record may be incomplete
     bool only_places_ = false;
     bool damaged_ = false;

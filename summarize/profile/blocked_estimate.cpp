@@ -74,7 +74,7 @@ void estimate_blocked(Merged* merged) {
     const auto estimated = [](const MergedNode& node) {
         return may_wait(node) || receives_much(node);
     };
-    const auto estimate = [&](const MergedNode& node, Totals* totals) {
+    const auto estimate_finished = [&](const MergedNode& node, Totals* totals) {
         if (may_wait(node)) {
             const bool everywhere = node.ranks >= merged->ranks.size();
             const uint64_t all =
@@ -86,6 +86,15 @@ void estimate_blocked(Merged* merged) {
             const uint64_t recorded = totals->blocked_ns - totals->sync_ns;
             set_estimate(std::min(recorded, above(*totals, transfer)), totals);
         }
+    };
+    // A call that never ended has waited, as far as anybody knows.
+    const auto estimate = [&](const MergedNode& node, Totals* totals) {
+        Totals finished = *totals;
+        const uint64_t unfinished_ns = std::min(totals->unfinished_ns, totals->time_ns);
+        finished.time_ns -= unfinished_ns;
+        finished.blocked_ns -= std::min(unfinished_ns, finished.blocked_ns);
+        estimate_finished(node, &finished);
+        totals->blocked_ns = finished.blocked_ns + unfinished_ns;
     };
     const bool has_rows = !merged->rows.empty();
     for (MergedNode& node : merged->nodes) {

@@ -95,8 +95,9 @@ class Notes : public NoteWriter {
             if (rank.state == FileState::kFinalized) continue;
             const bool serial = (rank.flags & kFileSerial) != 0;
             if (serial && rank.state == FileState::kRunning) {
-                add("the program did not reach its end (killed, crashed, replaced by exec or still "
-                    "running): figures up to what it entered last");
+                add(std::string("the program did not reach its end (killed, crashed, replaced by "
+                                "exec or still running): figures ") +
+                    reach_of({rank.rank}));
             }
             if (!serial) by_state[rank.state].push_back(rank.rank);
         }
@@ -105,13 +106,32 @@ class Notes : public NoteWriter {
             if (state == FileState::kAborted) {
                 add(who + " called MPI_Abort: figures up to then");
             } else if (state == FileState::kExited) {
-                add(who + " exited without MPI_Finalize: figures up to the last call");
+                add(who + " exited without MPI_Finalize: figures up to then");
             } else {
                 add(who +
                     " did not reach the end of MPI_Finalize (killed, crashed, replaced by exec or "
-                    "still running): figures up to the last finished call");
+                    "still running): figures " +
+                    reach_of(ranks));
             }
         }
+    }
+
+    // How far the figures of killed ranks reach.
+    std::string reach_of(const std::vector<uint32_t>& ranks) const {
+        uint32_t seen = 0;
+        uint32_t guessed = 0;
+        for (const ProfileRank& rank : profile().ranks) {
+            if (!std::binary_search(ranks.begin(), ranks.end(), rank.rank)) continue;
+            seen += (rank.flags & kFileEndSeen) != 0 ? 1 : 0;
+            guessed += (rank.flags & kFileEndGuessed) != 0 ? 1 : 0;
+        }
+        const std::string newest = "the newest time in any record of their host";
+        if (seen == ranks.size()) return "up to their end, which dwell run saw";
+        if (guessed == ranks.size()) return "up to " + newest + ", as nobody saw their end";
+        if (seen + guessed != ranks.size()) return "up to the last finished call";
+        return fmt::format(
+            "up to their end, which dwell run saw of {} of them; of the others up to {}", seen,
+            newest);
     }
 
     void add_spawned() {

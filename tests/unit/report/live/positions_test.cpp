@@ -156,7 +156,7 @@ TEST_F(WherePositions, LeaveOutMatchedMessages) {
 }
 
 TEST_F(WherePositions, AreNotKnownWhileRecordingIsOff) {
-    rank(1).header().paused = 1;
+    rank(1).header().paused_since = 1;
     EXPECT_TRUE(read().threads.at(0).paused);
 }
 

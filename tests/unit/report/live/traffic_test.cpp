@@ -80,9 +80,9 @@ TEST_F(WhereTraffic, IsNotKnownWhereCountsAreMissing) {
     receiver_.header().reset_ticks = 9;
     EXPECT_EQ(left(), std::nullopt);
     receiver_.header().reset_ticks = 0;
-    sender_.header().paused = 1;
+    sender_.header().paused_since = 1;
     EXPECT_EQ(left(), std::nullopt);
-    sender_.header().paused = 0;
+    sender_.header().paused_since = 0;
     sender_.last_thread().dropped = 1;
     EXPECT_EQ(left(), std::nullopt);
     sender_.last_thread().dropped = 0;

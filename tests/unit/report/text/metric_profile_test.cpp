@@ -205,7 +205,7 @@ TEST(MetricProfile, WrongJsonIsAnError) {
 TEST(MetricProfile, Csv) {
     const std::string csv = write_csv(samples::with_metrics(samples::halo_profile()));
     EXPECT_NE(
-        csv.find(",io_file,thread_name,metric_entries,metric_s,PAPI_TOT_CYC,PAPI_TOT_CYC self,"
+        csv.find(",thread_name,unfinished_s,metric_entries,metric_s,PAPI_TOT_CYC,PAPI_TOT_CYC self,"
                  "PAPI_TOT_INS,PAPI_TOT_INS self,perf::PAGE-FAULTS,perf::PAGE-FAULTS self\r\n"),
         std::string::npos);
     // 1 + 2 + 3 + 4 = 10 million cycles, plus a tenth.

@@ -448,5 +448,36 @@ TEST(Verdict, NeverCutsTheDirectory) {
     EXPECT_EQ(write_verdict(late_rank(), options, "").find("Next"), std::string::npos);
 }
 
+// Who was where comes first, also in the report; with it the verdict keeps to its ten lines.
+TEST(Verdict, BeginsWithWhereTheRanksWere) {
+    Profile profile = late_rank();
+    for (ProfileRank& rank : profile.ranks) rank.state = FileState::kRunning;
+    profile.ending =
+        "Nobody could go on: rank 1 waits for rank 0 in MPI_Recv heat.c:12; rank 0 waits for rank "
+        "1 "
+        "in MPI_Recv heat.c:30.";
+    expect_words(profile,
+                 {"dwell verdict: heat broke off: ranks 0 and 1 did not finish MPI_Finalize. " +
+                  profile.ending + " Until then 16.7 % of the time was lost"});
+    for (const int width : {60, 80, 200}) {
+        const std::string text = verdict(profile, width);
+        EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kVerdictLines) << text;
+    }
+    TextOptions options;
+    options.width = 80;
+    const std::string report = words_of(write_text_report(profile, options));
+    EXPECT_LT(report.find(profile.ending), report.find("Time per rank"));
+}
+
+TEST(Verdict, ReportShowsWhatTheWatchdogSaid) {
+    Profile profile = late_rank();
+    TextOptions options;
+    EXPECT_EQ(write_text_report(profile, options).find("watchdog"), std::string::npos);
+    profile.watchdog = "nothing has moved for 60 s\n\n  main  ranks 0,1\n";
+    const std::string report = write_text_report(profile, options);
+    EXPECT_NE(report.find("Said by the watchdog"), std::string::npos);
+    EXPECT_NE(report.find("\n    main  ranks 0,1\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dwell

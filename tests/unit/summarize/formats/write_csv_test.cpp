@@ -100,6 +100,7 @@ enum Column {
     kIoTime,
     kIoFile,
     kThreadName,
+    kUnfinished,
     kColumns
 };
 
@@ -265,6 +266,19 @@ TEST(WriteCsv, NamesOfThreads) {
     }
     for (const std::vector<std::string>& row : parse_csv(write_csv(p))) {
         EXPECT_EQ(row[kThreadName], row[kRank] == "rank" ? "thread_name" : "");
+    }
+}
+
+TEST(WriteCsv, TimeOfWhatNeverEnded) {
+    Profile p = samples::halo_profile();
+    p.nodes[samples::kSolve].totals.unfinished_ns = 1'500'000'000;
+    for (const std::vector<std::string>& row : parse_csv(write_csv(p))) {
+        const bool is_solve = row[kKind] == "proc" && row[kName] == "solve";
+        if (row[kRank] == "rank") {
+            EXPECT_EQ(row[kUnfinished], "unfinished_s");
+        } else {
+            EXPECT_EQ(row[kUnfinished], is_solve ? "1.500000000" : "0.000000000");
+        }
     }
 }
 

@@ -199,5 +199,128 @@ TEST(RecordEnd, WithoutMpiTheProcessIsTheFirstThreadsLife) {
     }
 }
 
+// A rank that started at tick 1000 has left its third barrier, of 50 ticks each, at 2000, computed
+// 200 between them, and entered a receive at 2300. It was inside `main` from 1100 on. Its clock has
+// lost 30 ticks to dwell. One tick is a nanosecond.
+struct Died {
+    RecordFile file{0, 2};
+    CellIndex receive;
+
+    explicit Died(bool in_call = true) {
+        file.header().state = FileState::kRunning;
+        file.header().start_ticks = 1000;
+        file.header().start_unix_ns = 7'000'001'000;
+        file.add_module(1, "/bin/app", "id");
+        const CellIndex root = file.add_thread(0, {});
+        const CellIndex barrier =
+            file.add_communication(root, 1, 0x20, "MPI_Barrier", {3, 150, 50, 50});
+        file.add_interval(barrier, 0, root, {3, 200, 10, 100});
+        receive = file.add_communication(root, 1, 0x30, "MPI_Recv", {0, 0, UINT64_MAX, 0});
+        const CellIndex main = file.add_probe(root, SiteKind::kProcedure, 1, 64, {});
+        file.open_probe(main, 1100);
+        ThreadRecord& thread = file.last_thread();
+        thread.last_ticks = 2000;
+        thread.intrusion_ticks = 30;
+        thread.open.node = in_call ? receive : barrier;
+        thread.open.entry_ticks = in_call ? 2300 : 1950;
+        thread.open_depth = in_call ? 1 : 0;
+    }
+    Merged merged(int64_t end_unix_ns = 0) const {
+        Merged merged;
+        EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes(), end_unix_ns));
+        EXPECT_TRUE(is_well_formed(merged));
+        return merged;
+    }
+};
+
+const Totals& of_call(const Merged& merged, uint64_t offset) {
+    for (const MergedNode& node : merged.nodes) {
+        if (node.offset == offset && node.kind == static_cast<uint8_t>(SiteKind::kCommunication)) {
+            return node.totals;
+        }
+    }
+    return merged.nodes[0].totals;
+}
+uint64_t procedure_ns(const Merged& merged, uint64_t Totals::*figure) {
+    for (const MergedNode& node : merged.nodes) {
+        if (node.kind == static_cast<uint8_t>(SiteKind::kProcedure)) return node.totals.*figure;
+    }
+    return 0;
+}
+MergedRank only_rank(const Merged& merged) {
+    MergedRank rank{};
+    EXPECT_TRUE(RankReader(merged.ranks).next(&rank));
+    return rank;
+}
+uint64_t rest_ns(const Merged& merged) {
+    const auto nodes = nodes_by_path(merged);
+    const auto found = nodes.find("program/10 <-> ^program");
+    return found != nodes.end() ? merged.nodes[found->second].totals.time_ns : 0;
+}
+
+TEST(RecordEnd, AnOpenCallLastsUntilItsProcessDied) {
+    Died died;
+    died.file.header().death_ticks = 5000;
+    const Merged merged = died.merged(7'000'009'000);  // what was seen counts more
+    const Totals& receive = of_call(merged, 0x30);
+    EXPECT_EQ(receive.count, 0u);
+    EXPECT_EQ(receive.time_ns, 5000u - 2300);
+    EXPECT_EQ(receive.unfinished_ns, 5000u - 2300);
+    EXPECT_EQ(receive.blocked_ns, 5000u - 2300);
+    EXPECT_EQ(receive.max_ns, 0u);
+    EXPECT_EQ(of_call(merged, 0x20).count, 3u);
+    EXPECT_EQ(of_call(merged, 0x20).unfinished_ns, 0u);
+    // Virtual time: dwell's 30 ticks are not part of it.
+    EXPECT_EQ(procedure_ns(merged, &Totals::unfinished_ns), 5000u - 30 - 1100);
+    const MergedRank rank = only_rank(merged);
+    EXPECT_EQ(rank.real_ns, 4000u);
+    EXPECT_EQ(rank.flags & (kFileEndSeen | kFileEndGuessed), uint32_t{kFileEndSeen});
+    // Between the last barrier and the receive, and what no record has.
+    EXPECT_EQ(rest_ns(merged), 4000u - 30 - 150 - 200 - 2700);
+    ASSERT_EQ(merged.open.size(), 1u);
+    EXPECT_TRUE(merged.open[0].has_ended && merged.open[0].is_in_call);
+    EXPECT_EQ(merged.open[0].end_unix_ns - merged.open[0].since_unix_ns, 2700);
+}
+
+TEST(RecordEnd, WhoseEndNobodySawLastsUntilTheNewestTimeOfAll) {
+    const Died died;
+    NewestTime newest;
+    ASSERT_TRUE(newest_time_in(died.file.data(), died.file.bytes(), &newest));
+    EXPECT_EQ(newest.unix_ns, 7'000'002'300);
+    const Merged alone = died.merged(newest.unix_ns);
+    EXPECT_EQ(of_call(alone, 0x30).unfinished_ns, 0u);
+    const Merged merged = died.merged(7'000'004'000);
+    EXPECT_EQ(of_call(merged, 0x30).unfinished_ns, 4000u - 2300);
+    EXPECT_EQ(only_rank(merged).flags & (kFileEndSeen | kFileEndGuessed),
+              uint32_t{kFileEndGuessed});
+}
+
+TEST(RecordEnd, WhoComputedWhenItDiedHasComputation) {
+    Died died(false);
+    died.file.header().death_ticks = 5000;
+    const Merged merged = died.merged();
+    EXPECT_EQ(of_call(merged, 0x30).time_ns, 0u);
+    EXPECT_EQ(rest_ns(merged), 4000u - 30 - 150 - 200);
+    ASSERT_EQ(merged.open.size(), 1u);
+    EXPECT_FALSE(merged.open[0].is_in_call);
+}
+
+TEST(RecordEnd, APauseThatGoesOnIsNoComputation) {
+    Died died(false);
+    died.file.header().paused_since = 2100;
+    died.file.header().death_ticks = 5000;
+    EXPECT_EQ(only_rank(died.merged()).real_ns, 2100u - 1000);
+}
+
+// Of a process that runs, or went on as another program, nothing is added.
+TEST(RecordEnd, WhoHasNotEndedIsReadAsItIs) {
+    Died died;
+    EXPECT_EQ(of_call(died.merged(), 0x30).time_ns, 0u);
+    EXPECT_FALSE(died.merged().open[0].has_ended);
+    died.file.header().death_ticks = 5000;
+    died.file.header().flags |= kFileReplaced;
+    EXPECT_EQ(of_call(died.merged(), 0x30).time_ns, 0u);
+}
+
 }  // namespace
 }  // namespace dwell

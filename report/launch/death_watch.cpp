@@ -1,0 +1,163 @@
+// One thread of `dwell run` sleeps until the kernel reports the end of a process (pidfd_open), and
+// looks for new record files now and then; see death_watch.h.
+#include "report/launch/death_watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "report/results/crash_recovery.h"
+#include "runtime/contract/job_name.h"
+#include "runtime/process/clock.h"
+
+namespace dwell {
+namespace {
+
+constexpr int kLeastWait_ms = 10;
+constexpr int kMostWait_ms = 1000;
+constexpr uint64_t kPartOfAge = 20;  // a new file is found within this part of the time so far
+
+// As in the observed processes (runtime/process/state.h).
+uint64_t ticks_now() {
+    static const bool use_tsc = has_invariant_tsc();
+    return use_tsc ? read_tsc() : monotonic_ns();
+}
+
+FileHeader* map_header(const std::string& path) {
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) return nullptr;
+    struct stat about {};
+    void* bytes = MAP_FAILED;
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+        about.st_size >= static_cast<off_t>(sizeof(FileHeader))) {
+        bytes = mmap(nullptr, sizeof(FileHeader), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    close(file);
+    return bytes != MAP_FAILED ? static_cast<FileHeader*>(bytes) : nullptr;
+}
+
+// Waking up to look whether a job has begun must not disturb it: less and less often.
+int wait_after(uint64_t since_ns) {
+    const uint64_t part_ms = (monotonic_ns() - since_ns) / kPartOfAge / 1'000'000;
+    return static_cast<int>(std::clamp<uint64_t>(part_ms, kLeastWait_ms, kMostWait_ms));
+}
+
+}  // namespace
+
+void DeathWatch::start() {
+    if (page_ == nullptr) return;
+    stop_ = eventfd(0, EFD_CLOEXEC);
+    if (stop_ < 0) return;
+    try {
+        // All signals are blocked here, and the new thread inherits that.
+        thread_ = std::thread([this] { watch(); });
+    } catch (const std::system_error&) {
+        stop();
+    }
+}
+
+void DeathWatch::note_child(pid_t child) {
+    child_end_ticks_ = ticks_now();
+    child_ = child;
+}
+
+void DeathWatch::stop() {
+    if (thread_.joinable() && eventfd_write(stop_, 1) == 0) thread_.join();
+    if (stop_ >= 0) close(stop_);
+    stop_ = -1;
+}
+
+void DeathWatch::watch() {
+    uint64_t since_ns = monotonic_ns();
+    uint64_t processes = 0;
+    bool all_found = false;
+    for (bool goes_on = true; goes_on;) {
+        goes_on = wait(wait_after(since_ns));
+        // The page tells without a system call whether processes were added.
+        const uint64_t now = uint64_t{status_read(&page_->mpi_entered)} +
+                             status_read(&page_->mpi_processes) + status_read(&page_->probed);
+        if (now != processes) since_ns = monotonic_ns();
+        if (now != processes || !all_found || !goes_on) all_found = look_for_records();
+        processes = now;
+    }
+    for (const Watched& watched : watched_) {
+        // Nobody will see its end.
+        watched.header->watcher = 0;
+        munmap(watched.header, sizeof(FileHeader));
+        close(watched.process);
+    }
+    watched_.clear();
+}
+
+// Sleeps at most `wait_ms`; false when the program has ended.
+bool DeathWatch::wait(int wait_ms) {
+    std::vector<pollfd> events{{stop_, POLLIN, 0}};
+    for (const Watched& watched : watched_) events.push_back({watched.process, POLLIN, 0});
+    if (poll(events.data(), events.size(), wait_ms) < 0) return true;
+    const uint64_t now = ticks_now();
+    for (size_t i = watched_.size(); i-- > 0;) {
+        if (events[i + 1].revents == 0) continue;
+        __atomic_store_n(&watched_[i].header->death_ticks, now, __ATOMIC_RELEASE);
+        munmap(watched_[i].header, sizeof(FileHeader));
+        close(watched_[i].process);
+        watched_.erase(watched_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return events[0].revents == 0;
+}
+
+// False while some process has not finished its header.
+bool DeathWatch::look_for_records() {
+    bool whole = true;
+    const uint32_t jobs = std::min(status_read(&page_->jobs), kStatusJobs);
+    for (uint32_t i = 0; i < jobs; ++i) {
+        char directory[4096];
+        if (status_read(&page_->job[i].done) == 0 ||
+            !record_directory(directory, sizeof directory, page_->job[i].name)) {
+            whole = false;
+            continue;
+        }
+        for (const std::string& name : record_files(directory)) {
+            const std::string own = "rank." + std::to_string(own_rank_);
+            if (own_rank_ >= 0 && name != own && !name.starts_with(own + ".")) continue;
+            const std::string path = std::string(directory) + "/" + name;
+            if (known_.count(path) != 0) continue;
+            if (take(path)) {
+                known_.insert(path);
+            } else {
+                whole = false;
+            }
+        }
+    }
+    return whole && jobs != 0;
+}
+
+// False: to be tried again.
+bool DeathWatch::take(const std::string& path) {
+    FileHeader* const header = map_header(path);
+    if (header == nullptr) return access(path.c_str(), F_OK) != 0;
+    if (__atomic_load_n(&header->magic, __ATOMIC_ACQUIRE) != kRecordMagic) {
+        munmap(header, sizeof(FileHeader));
+        return false;
+    }
+    const bool known = header->version == kRecordLayoutVersion && header->death_ticks == 0;
+    // A number may belong to another process: of another namespace, or after the end of this one.
+    const auto process = static_cast<int>(syscall(SYS_pidfd_open, header->pid, 0));
+    if (known && process >= 0 && process_maps(header->pid, path)) {
+        header->watcher = getpid();
+        watched_.push_back({process, header});
+        return true;
+    }
+    if (known && header->pid == child_) header->death_ticks = child_end_ticks_;
+    if (process >= 0) close(process);
+    munmap(header, sizeof(FileHeader));
+    return true;
+}
+
+}  // namespace dwell

@@ -1,0 +1,118 @@
+// One thread of `dwell run`, which sleeps for a quarter of the time between two looks; see
+// watchdog.h.
+#include "report/launch/watchdog.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "report/console/output.h"
+#include "report/console/process.h"
+#include "report/live/live_job.h"
+#include "report/live/positions.h"
+#include "report/live/where_text.h"
+#include "report/results/record_files.h"
+#include "report/results/show.h"
+#include "runtime/contract/job_name.h"
+#include "runtime/process/clock.h"
+
+namespace dwell {
+namespace {
+
+constexpr int kMostWait_ms = 5000;
+constexpr uint64_t kSecond_ns = 1'000'000'000;
+
+std::string hang_text(const Merged& merged, uint64_t still_ns) {
+    WhereOptions options;
+    options.width = std::max(terminal_width(STDERR_FILENO), 80);
+    options.ascii = !locale_is_utf8();
+    Positions positions = positions_of(merged, nullptr);
+    // Polls that found nothing are calls, but nobody moves.
+    for (Position& position : positions.threads) position.moved = false;
+    return "nothing has moved for " + std::to_string(still_ns / kSecond_ns) + " s\n" +
+           where_text(positions, unix_ns(), options);
+}
+
+}  // namespace
+
+void Watchdog::start() {
+    if (page_ == nullptr || seconds_ == 0) return;
+    stop_ = eventfd(0, EFD_CLOEXEC);
+    if (stop_ < 0) return;
+    try {
+        // All signals are blocked here, and the new thread inherits that.
+        thread_ = std::thread([this] { watch(); });
+    } catch (const std::system_error&) {
+        stop();
+    }
+}
+
+void Watchdog::stop() {
+    if (thread_.joinable() && eventfd_write(stop_, 1) == 0) thread_.join();
+    if (stop_ >= 0) close(stop_);
+    stop_ = -1;
+}
+
+void Watchdog::clean_up() {
+    for (const auto& [directory, job] : jobs_) {
+        if (!job.told || !all_record_files(directory).empty()) continue;
+        remove_watchdog_texts(directory);
+        rmdir(directory.c_str());
+    }
+}
+
+void Watchdog::watch() {
+    const int wait_ms = std::min(seconds_ * 1000 / 4, kMostWait_ms);
+    pollfd stopped{stop_, POLLIN, 0};
+    while (poll(&stopped, 1, wait_ms) == 0) {
+        const uint32_t jobs = std::min(status_read(&page_->jobs), kStatusJobs);
+        for (uint32_t i = 0; i < jobs; ++i) {
+            char directory[4096];
+            if (status_read(&page_->job[i].done) == 0 ||
+                !record_directory(directory, sizeof directory, page_->job[i].name)) {
+                continue;
+            }
+            look_at(directory, &jobs_[directory]);
+        }
+    }
+}
+
+// `dwell run` stops with its program, and cannot tell of it then.
+bool Watchdog::is_lowest(const std::string& directory) const {
+    for (const RecordFile& file : all_record_files(directory)) {
+        if (own_rank_ < 0 || file.rank == static_cast<unsigned long>(own_rank_)) return true;
+        const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
+        const bool watched = header && header->watcher > 0;
+        if (watched && process_state(header->watcher) != 'T') return false;
+    }
+    return false;
+}
+
+void Watchdog::look_at(const std::string& directory, Job* job) {
+    if (job->told || !is_lowest(directory)) return;
+    size_t left_out = 0;
+    const tl::expected<Merged, std::string> merged = read_job(directory, &left_out);
+    if (!merged) return;
+    const Progress now = progress_of(*merged, processor_ns);
+    const uint64_t now_ns = monotonic_ns();
+    const bool moves = now.empty() || has_progress(job->last, now, now_ns - job->looked_ns);
+    job->last = now;
+    job->looked_ns = now_ns;
+    if (moves || job->moved_ns == 0) {
+        job->moved_ns = now_ns;
+        return;
+    }
+    const uint64_t still_ns = now_ns - job->moved_ns;
+    if (still_ns < static_cast<uint64_t>(seconds_) * kSecond_ns) return;
+    job->told = true;
+    const std::string text = hang_text(*merged, still_ns);
+    static_cast<void>(write_all(STDERR_FILENO, "dwell watchdog: " + text, "standard error"));
+    // For the report that is written or recovered later.
+    const Outcome kept = write_file(watchdog_file(directory), text, 0600);
+    if (!kept) say(kept.error());
+}
+
+}  // namespace dwell

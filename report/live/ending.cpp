@@ -1,0 +1,104 @@
+// Says who was where at the end; see ending.h. Ranks that could not go on come first.
+#include "report/live/ending.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "report/figures/text_style.h"
+#include "report/live/positions.h"
+#include "report/live/where_text.h"
+
+namespace dwell {
+namespace {
+
+constexpr size_t kGroupsNamed = 4;
+constexpr int64_t kEndOfAll_ns = 500'000'000;  // a launcher takes part of it to end the others
+
+// Ranks that were not there any more when the last ones ended.
+std::set<uint32_t> gone_before(const Merged& merged, const Positions& positions) {
+    std::set<uint32_t> gone;
+    RankReader reader(merged.ranks);
+    for (MergedRank rank{}; reader.next(&rank);) {
+        if (rank.state != static_cast<uint32_t>(FileState::kRunning)) gone.insert(rank.rank);
+    }
+    int64_t last = 0;
+    for (const Position& position : positions.threads) last = std::max(last, position.end_unix_ns);
+    for (const Position& position : positions.threads) {
+        if (position.end_unix_ns + kEndOfAll_ns < last) gone.insert(position.rank);
+    }
+    return gone;
+}
+
+bool is_first(const Position& position) { return position.thread == 0; }
+
+// "rank 3 computed after MPI_Barrier x.c:9".
+std::string computing_text(const std::string& where, const std::set<uint32_t>& ranks) {
+    return ranks_text(ranks) + " computed " + where;
+}
+
+std::string place_of(const Position& position) {
+    const std::string last = position.last.empty() ? "" : "after " + position.last;
+    if (position.path.empty()) return last;
+    return "in " + position.path.back() + (last.empty() ? "" : ", " + last);
+}
+
+}  // namespace
+
+std::string ending_of(const Merged& merged) {
+    Positions positions = positions_of(merged, nullptr);
+    std::erase_if(positions.threads, [](const Position& position) {
+        return position.end_unix_ns == 0 || !is_first(position);
+    });
+    if (positions.threads.empty()) return {};
+    positions.gone = gone_before(merged, positions);
+    const std::set<uint32_t> stuck = stuck_ranks(waits_of(positions), positions.gone);
+    std::vector<size_t> held;
+    std::vector<size_t> in_calls;
+    std::map<std::string, std::set<uint32_t>> computing;
+    int64_t least_ns = INT64_MAX;
+    for (size_t i = 0; i < positions.threads.size(); ++i) {
+        const Position& position = positions.threads[i];
+        if (stuck.count(position.rank) != 0) {
+            held.push_back(i);
+        } else if (position.is_in_call) {
+            in_calls.push_back(i);
+        } else {
+            computing[place_of(position)].insert(position.rank);
+        }
+        least_ns = std::min(least_ns, position.end_unix_ns - position.since_unix_ns);
+    }
+    std::vector<std::string> parts;
+    for (const Group& group : groups_of(positions, held)) parts.push_back(sentence_of(group));
+    const size_t stuck_parts = parts.size();
+    for (const auto& [where, ranks] : computing) parts.push_back(computing_text(where, ranks));
+    for (const Group& group : groups_of(positions, in_calls)) {
+        parts.push_back(group.needed.empty()
+                            ? who_text(group.who) +
+                                  (group.who.size() == 1 ? " was in " : " were in ") + group.where
+                            : sentence_of(group));
+    }
+    const bool all = stuck.size() == positions.threads.size();
+    std::string text = stuck_parts == 0 ? "At the end "
+                       : all            ? "Nobody could go on: "
+                                        : ranks_text(stuck) + " could not go on: ";
+    if (stuck_parts != 0 && !all) text[0] = 'R';
+    const size_t shown = std::min(parts.size(), kGroupsNamed);
+    for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "; ") + parts[i];
+    if (parts.size() > shown) {
+        text += fmt::format("; and {} more groups of ranks elsewhere", parts.size() - shown);
+    }
+    if (!positions.gone.empty()) {
+        text += fmt::format("; {} had ended before", ranks_text(positions.gone));
+    }
+    if (all && least_ns > 0) {
+        text += fmt::format(", for the last {}", time_text(static_cast<double>(least_ns), false));
+    }
+    return text + ".";
+}
+
+}  // namespace dwell

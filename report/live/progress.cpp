@@ -1,0 +1,101 @@
+// Compares two readings of a job; see progress.h.
+#include "report/live/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string_view>
+
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/contract/omp_constructs.h"
+
+namespace dwell {
+namespace {
+
+constexpr uint64_t kLeastUse = 10;              // parts of the time on a processor
+constexpr uint64_t kLeastPerPoll_ns = 100'000;  // who polls more often only waits
+
+bool is_poll(uint16_t number) {
+    if (number >= kMpiCallCount) return false;
+    const MpiCallInfo& call = kMpiCalls[number];
+    const std::string_view name = call.name;
+    return call.call_class == CallClass::kTest ||
+           (call.call_class == CallClass::kProbe && name.starts_with("MPI_I"));
+}
+
+bool waits_in_openmp(const MergedNode& node) {
+    if (!is_openmp(node.kind)) return false;
+    switch (static_cast<OmpConstruct>(node.call)) {
+        case OmpConstruct::kBarrier:
+        case OmpConstruct::kImplicitBarrier:
+        case OmpConstruct::kTaskwait:
+        case OmpConstruct::kTaskgroupEnd:
+        case OmpConstruct::kLock:
+        case OmpConstruct::kNestLock:
+        case OmpConstruct::kIdle:
+            return true;
+        default:
+            return false;
+    }
+}
+
+void add_row(const MergedNode& node, const Totals& totals, ThreadProgress* progress) {
+    const auto kind = static_cast<SiteKind>(node.kind);
+    if (kind == SiteKind::kCommunication && is_poll(node.call)) {
+        const uint64_t found =
+            std::min(totals.event_count[kSendReady] + totals.event_count[kRecvReady], totals.count);
+        progress->done += found;
+        progress->polls += totals.count - found;
+    } else if (kind == SiteKind::kCommunication || kind == SiteKind::kIo ||
+               is_measured_kind(node.kind)) {
+        progress->done += totals.count;
+    }
+}
+
+}  // namespace
+
+uint64_t processor_ns(int32_t pid, int32_t tid) {
+    std::ifstream file(fmt::format("/proc/{}/task/{}/schedstat", pid, tid));
+    uint64_t ns = 0;
+    file >> ns;
+    return ns;
+}
+
+Progress progress_of(const Merged& merged,
+                     const std::function<uint64_t(int32_t pid, int32_t tid)>& processor_ns_of) {
+    Progress progress;
+    // Threads that have ended, or left MPI, make no progress any more.
+    for (const MergedOpen& open : merged.open) {
+        if (open.has_ended) continue;
+        ThreadProgress& thread = progress[{open.rank, open.thread}];
+        thread.waits = open.is_in_call ? !is_poll(merged.nodes[open.statement].call)
+                                       : waits_in_openmp(merged.nodes[open.node]);
+        thread.processor_ns = processor_ns_of(open.pid, open.tid);
+    }
+    for (const MergedRow& row : merged.rows) {
+        const auto thread = progress.find({row.rank, row.thread});
+        if (thread == progress.end()) continue;
+        add_row(merged.nodes[row.node], row.totals, &thread->second);
+    }
+    return progress;
+}
+
+bool has_progress(const Progress& before, const Progress& now, uint64_t elapsed_ns) {
+    if (before.size() != now.size()) return true;
+    for (const auto& [who, thread] : now) {
+        const auto same = before.find(who);
+        if (same == before.end()) return true;
+        const ThreadProgress& earlier = same->second;
+        if (thread.done != earlier.done) return true;
+        const uint64_t used_ns =
+            thread.processor_ns - std::min(earlier.processor_ns, thread.processor_ns);
+        const uint64_t polls = thread.polls - std::min(earlier.polls, thread.polls);
+        const bool computes = !thread.waits && used_ns >= elapsed_ns / kLeastUse &&
+                              polls < used_ns / kLeastPerPoll_ns;
+        if (computes) return true;
+    }
+    return false;
+}
+
+}  // namespace dwell

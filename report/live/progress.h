@@ -1,0 +1,34 @@
+// Whether a job makes progress, from two readings of its records: a call, probe or I/O statement
+// has ended, or a thread computes outside of MPI. Polls that found nothing are no progress, nor is
+// a busy processor inside a call: Open MPI spins while it waits.
+#ifndef DWELL_REPORT_LIVE_PROGRESS_H_
+#define DWELL_REPORT_LIVE_PROGRESS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "summarize/merge/merged.h"
+
+namespace dwell {
+
+struct ThreadProgress {
+    uint64_t done = 0;   // statements and probed entries that ended, without empty polls
+    uint64_t polls = 0;  // that found nothing
+    bool waits = false;  // in a call of MPI, or in OpenMP for other threads
+    uint64_t processor_ns = 0;
+};
+using Progress = std::map<std::pair<uint32_t, uint32_t>, ThreadProgress>;  // by rank and thread
+
+// `processor_ns_of`: the processor time of a thread, by process and thread id.
+Progress progress_of(const Merged& merged,
+                     const std::function<uint64_t(int32_t pid, int32_t tid)>& processor_ns_of);
+uint64_t processor_ns(int32_t pid, int32_t tid);  // from /proc; 0: not known
+
+// `elapsed_ns` between the readings.
+bool has_progress(const Progress& before, const Progress& now, uint64_t elapsed_ns);
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_LIVE_PROGRESS_H_
