@@ -228,9 +228,9 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     CLI::App app("Shows a profile.", "dwell report");
     app.add_option("DIR", options.source,
                    "Directory of a profile, or a profile.json (default: newest dwell-*/ here)");
-    app.add_option("--format", options.format, "text, json or csv")
+    app.add_option("--format", options.format, "text, json or csv; with --tally also tsv")
         ->type_name("FORMAT")
-        ->check(CLI::IsMember({"text", "json", "csv"}));
+        ->check(CLI::IsMember({"text", "json", "csv", "tsv"}));
     app.add_option("--site", options.site,
                    "Only what this is: a procedure, loop, block or statement by name or FILE:LINE")
         ->type_name("SITE")
@@ -240,6 +240,7 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     app.add_flag("--per-rank", options.per_rank, "Figures of each rank and thread too");
     app.add_flag("--left-out", options.left_out, "Names what was given no probes, and why");
     app.add_flag("--over-time", options.over_time, "With --format csv: the run over time");
+    app.add_flag("--tally", options.tally, "The tables of AIMS's tally, as text or tsv");
     app.add_option("--width", options.width,
                    "Columns (default: the terminal's, else COLUMNS, else 100)")
         ->type_name("N")
@@ -257,6 +258,10 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     if (options.over_time && options.format != "csv") {
         return tl::make_unexpected(
             CliEnd{2, "--over-time is for --format csv; text and json show it anyway"});
+    }
+    const bool tabs = options.format == "tsv";
+    if (options.tally ? !tabs && options.format != "text" : tabs) {
+        return tl::make_unexpected(CliEnd{2, "--tally is for --format text or tsv, tsv for --tally"});
     }
     return options;
 }

@@ -76,6 +76,7 @@ struct ReportOptions {
     bool per_rank = false;
     bool left_out = false;
     bool over_time = false;
+    bool tally = false;
     bool ascii = false;
     bool pager = true;
     int width = 0;  // 0: of the terminal, or 100

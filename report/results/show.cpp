@@ -131,6 +131,10 @@ bool wants_color(const std::string& when) {
 
 tl::expected<std::string, std::string> render(const Profile& profile,
                                               const ReportOptions& options) {
+    if (options.tally) {
+        const int width = options.width != 0 ? options.width : output_width();
+        return write_tally(profile, occupancy, options.format == "tsv", width);
+    }
     if (options.format == "json") return write_profile_json(profile);
     if (options.format == "csv") {
         if (options.over_time) return write_axis_csv(profile, options.per_rank);
