@@ -593,7 +593,7 @@ struct FileHeader {
     CellIndex first_requests;  // RequestBlock
     uint32_t requests_unseen;  // entries of the request table outside of the file, for lack of room
     uint32_t paused;           // not 0: recording is switched off (MPI_Pcontrol)
-    uint64_t pid_namespace;  // inode of the namespace of `pid`, 0: unknown
+    uint64_t pid_namespace;    // inode of the namespace of `pid`, 0: unknown
 };
 constexpr uint32_t kHeaderCells = 20;
 
@@ -612,6 +612,7 @@ static_assert(sizeof(OffSite) == kCellBytes);
 static_assert(sizeof(OmpPart) == kCellBytes);
 static_assert(offsetof(OmpPart, untimed) == offsetof(ProbePart, untimed));
 static_assert(offsetof(OmpPart, abandoned) == offsetof(ProbePart, abandoned));
+static_assert(sizeof(AxisBin) == kCellBytes);
 static_assert(sizeof(MetricPart) % kCellBytes == 0);
 static_assert(sizeof(GridRecord) == kCellBytes);
 static_assert(sizeof(TextRecord) == kCellBytes);

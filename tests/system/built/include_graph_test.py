@@ -16,7 +16,7 @@ FLOORS = {
                 ["api"]],
     "instrument": [["selection"], ["gcc", "llvm", "wrapper"]],
     "summarize": [["merge"], ["model"], ["code"], ["symbols"], ["attribution"], ["profile"], ["formats"]],
-    "report": [["figures"], ["text"], ["console"], ["results"], ["live"], ["top"], ["sampling"], ["launch"], ["command"]],
+    "report": [["figures"], ["text"], ["console"], ["results"], ["sampling"], ["live"], ["top"], ["launch"], ["command"]],
 }
 FILES_OF_A_ROOM = 25
 # What the rooms of a folder may use of other folders.
