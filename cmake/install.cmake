@@ -1,7 +1,11 @@
 # What `cmake --install` puts in place besides the targets: headers, CMake package, pkg-config file.
 include(CMakePackageConfigHelpers)
 
-install(FILES ${PROJECT_SOURCE_DIR}/runtime/contract/record_layout.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dwell)
+set(contract ${PROJECT_SOURCE_DIR}/runtime/contract)
+install(FILES ${contract}/record_layout.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dwell)
+# It includes these by their path in the sources.
+install(FILES ${contract}/open_records.h ${contract}/time_axis_layout.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dwell/runtime/contract)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dwell)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/dwellConfig.cmake.in ${PROJECT_BINARY_DIR}/dwellConfig.cmake

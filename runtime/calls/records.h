@@ -8,10 +8,10 @@
 #define DWELL_RUNTIME_CALLS_RECORDS_H_
 
 #include "runtime/calls/callpath.h"
-#include "runtime/contract/virtual_clock.h"
 #include "runtime/mpi/mpi_api.h"
 #include "runtime/process/reset.h"
 #include "runtime/process/state.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

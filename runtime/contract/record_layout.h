@@ -620,6 +620,7 @@ static_assert(sizeof(OffSite) == kCellBytes);
 static_assert(sizeof(OmpPart) == kCellBytes);
 static_assert(offsetof(OmpPart, untimed) == offsetof(ProbePart, untimed));
 static_assert(offsetof(OmpPart, abandoned) == offsetof(ProbePart, abandoned));
+static_assert(sizeof(AxisBin) == kCellBytes);
 static_assert(sizeof(MetricPart) % kCellBytes == 0);
 static_assert(sizeof(GridRecord) == kCellBytes);
 static_assert(sizeof(TextRecord) == kCellBytes);

@@ -5,8 +5,6 @@
 
 #include <stdint.h>
 
-#include "runtime/contract/open_records.h"
-
 namespace dwell {
 
 // A part of the run in a thread's time, in virtual ticks.
@@ -18,7 +16,7 @@ struct AxisBin {
     uint64_t omp_idle_ticks;
     uint64_t io_ticks;
     uint64_t bytes_sent;
-    CellIndex phase;        // the phase that took most of it; 0: none, or unknown
+    uint32_t phase;         // cell of the phase that took most of it; 0: none, or unknown
     uint32_t phase_weight;  // of the majority vote, in kPhaseUnit ticks
 };
 constexpr int kPhaseUnitShift = 10;
@@ -47,16 +45,14 @@ struct TimeAxis {
     uint64_t from;
     AxisSums stored;
     uint64_t first_bin;
-    CellIndex bins;  // AxisBin[kAxisBins]; 0: all belongs to bin 0
+    uint32_t bins;  // cell of AxisBin[kAxisBins]; 0: none
     uint32_t bin_shift;
     uint32_t last_bin;
     uint32_t version;
     uint32_t no_room;  // the bins found no room: the axis is missing
-    CellIndex phase;   // open now, since the virtual time phase_since
+    uint32_t phase;    // cell of the one open now, since the virtual time phase_since
     uint64_t phase_since;
 };
-
-static_assert(sizeof(AxisBin) == kCellBytes);
 
 // As FileHeader says.
 struct AxisClock {

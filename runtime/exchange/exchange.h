@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/contract/virtual_clock.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

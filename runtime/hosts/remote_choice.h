@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "runtime/contract/path_hash.h"
-#include "runtime/contract/virtual_clock.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

@@ -14,13 +14,13 @@
 #include "runtime/calls/polls.h"
 #include "runtime/calls/records.h"
 #include "runtime/calltree/modules.h"
-#include "runtime/contract/virtual_clock.h"
 #include "runtime/contract/visible_text.h"
 #include "runtime/io/file_names.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/time_axis.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

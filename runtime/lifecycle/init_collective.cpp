@@ -1,9 +1,9 @@
 // Computes when MPI_Init ends on the virtual clock, as a collective of all observed ranks.
 #include "runtime/lifecycle/init_collective.h"
 
-#include "runtime/contract/virtual_clock.h"
 #include "runtime/hosts/remote_clocks.h"
 #include "runtime/mpi/profiled_ranks.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "runtime/contract/raw_io.h"
-#include "runtime/contract/virtual_clock.h"
 #include "runtime/measure/usage.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

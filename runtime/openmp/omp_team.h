@@ -12,9 +12,9 @@
 #include <atomic>
 
 #include "runtime/contract/omp_constructs.h"
-#include "runtime/contract/virtual_clock.h"
 #include "runtime/process/shared_words.h"
 #include "runtime/process/state.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

@@ -1,7 +1,7 @@
 // Finds the OpenMP code that a thread executes by its open entries.
 #include "runtime/probes/outlined_code.h"
 
-#include "runtime/contract/virtual_clock.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

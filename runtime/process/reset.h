@@ -3,8 +3,8 @@
 #ifndef DWELL_RUNTIME_PROCESS_RESET_H_
 #define DWELL_RUNTIME_PROCESS_RESET_H_
 
-#include "runtime/contract/virtual_clock.h"
 #include "runtime/process/state.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "runtime/contract/virtual_clock.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "runtime/contract/virtual_clock.h"
+#include "runtime/process/virtual_clock.h"
 #include "tests/unit/support/recording.h"
 
 namespace dwell {

@@ -1,6 +1,6 @@
 // The rules of the virtual clock, on scenarios computed by hand (DESIGN 4) and on simulated
 // exchanges with and without intrusion: from the former the virtual clock must compute the latter.
-#include "runtime/contract/virtual_clock.h"
+#include "runtime/process/virtual_clock.h"
 
 #include <gtest/gtest.h>
 

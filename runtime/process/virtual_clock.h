@@ -5,8 +5,8 @@
 // The intrusion grows by dwell's own cost. A thread that waits for another takes over the other's
 // loss, and its own loss during that waiting does not count, so i may also shrink. It is never
 // negative, because a call's virtual end is never later than its real one.
-#ifndef DWELL_RUNTIME_CONTRACT_VIRTUAL_CLOCK_H_
-#define DWELL_RUNTIME_CONTRACT_VIRTUAL_CLOCK_H_
+#ifndef DWELL_RUNTIME_PROCESS_VIRTUAL_CLOCK_H_
+#define DWELL_RUNTIME_PROCESS_VIRTUAL_CLOCK_H_
 
 #include <stdint.h>
 
@@ -69,4 +69,4 @@ inline Ending collective_ending(const DualTime& entered, uint64_t left, const Du
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_CONTRACT_VIRTUAL_CLOCK_H_
+#endif  // DWELL_RUNTIME_PROCESS_VIRTUAL_CLOCK_H_
