@@ -34,9 +34,9 @@ constexpr const char* kRunFooter =
     "Works inside a launcher (mpirun -n 4 dwell run ./app) and around one\n"
     "(dwell run mpirun -n 4 ./app). Each option has a twin variable: DWELL_OUT,\n"
     "DWELL_CALLPATH, DWELL_SAMPLE, DWELL_PEERS, DWELL_MEMORY_MIB, DWELL_ROW_LIMIT,\n"
-    "DWELL_PROBE_LIMIT, DWELL_END_TIMEOUT, DWELL_WATCHDOG, DWELL_WAIT, DWELL_OMP, DWELL_IO,\n"
-    "DWELL_METRICS, DWELL_WIDTH, DWELL_ENABLE, DWELL_PRESERVE_ORDER=1,\n"
-    "DWELL_REPORT=1, DWELL_QUIET=1.";
+    "DWELL_PROBE_LIMIT, DWELL_END_TIMEOUT, DWELL_WATCHDOG, DWELL_LIVE, DWELL_WAIT,\n"
+    "DWELL_OMP, DWELL_IO, DWELL_METRICS, DWELL_WIDTH, DWELL_ENABLE,\n"
+    "DWELL_PRESERVE_ORDER=1, DWELL_TALLY=1, DWELL_REPORT=1, DWELL_QUIET=1.";
 
 class RunFormatter : public CLI::Formatter {
   public:
@@ -261,7 +261,8 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
     }
     const bool tabs = options.format == "tsv";
     if (options.tally ? !tabs && options.format != "text" : tabs) {
-        return tl::make_unexpected(CliEnd{2, "--tally is for --format text or tsv, tsv for --tally"});
+        return tl::make_unexpected(
+            CliEnd{2, "--tally is for --format text or tsv, tsv for --tally"});
     }
     return options;
 }

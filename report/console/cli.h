@@ -22,6 +22,7 @@ struct RunOptions {
     std::string probe_limit;
     std::string end_timeout;
     std::string watchdog;
+    std::string live;
     std::string wait;
     std::string omp;
     std::string io;
@@ -32,15 +33,16 @@ struct RunOptions {
     bool quiet = false;
     bool report = false;
     bool preserve_order = false;
+    bool tally = false;
     std::vector<std::string> command;
 };
 // By index in kSettings.
 constexpr std::string RunOptions::*kSettingTexts[] = {
     &RunOptions::callpath,    &RunOptions::sample,    &RunOptions::peers,
     &RunOptions::memory_mib,  &RunOptions::row_limit, &RunOptions::probe_limit,
-    &RunOptions::end_timeout, &RunOptions::watchdog,  &RunOptions::wait,
-    &RunOptions::omp,         &RunOptions::io,        &RunOptions::metrics,
-    &RunOptions::width};
+    &RunOptions::end_timeout, &RunOptions::watchdog,  &RunOptions::live,
+    &RunOptions::wait,        &RunOptions::omp,       &RunOptions::io,
+    &RunOptions::metrics,     &RunOptions::width};
 static_assert(std::size(kSettingTexts) == std::size(kSettings));
 
 struct RunFlag {
@@ -52,6 +54,8 @@ struct RunFlag {
 constexpr RunFlag kRunFlags[] = {
     {"DWELL_PRESERVE_ORDER", "--preserve-order", &RunOptions::preserve_order,
      "Choices between messages fall as in the run without dwell"},
+    {"DWELL_TALLY", "--tally", &RunOptions::tally,
+     "Samples how many ranks are where at once, for dwell report --tally"},
     {"DWELL_REPORT", "--report", &RunOptions::report, "Prints the whole report at the end, too"},
     {"DWELL_QUIET", "-q,--quiet", &RunOptions::quiet, "Says nothing of the profile at the end"}};
 

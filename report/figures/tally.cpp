@@ -47,7 +47,8 @@ uint64_t omp_ns(const Totals& totals) { return totals.omp_wait_ns + totals.omp_i
 void add(const ProfileNode& node, const Totals& totals, uint64_t own_ns, uint64_t own_omp_ns,
          TallyTimes* times) {
     if (is_communication(node)) {
-        times->*kind_of(node) += totals.time_ns - std::min(totals.time_ns, setup_part_ns(node, totals));
+        times->*kind_of(node) +=
+            totals.time_ns - std::min(totals.time_ns, setup_part_ns(node, totals));
         return;
     }
     if (is_statement(node)) {

@@ -15,7 +15,7 @@ namespace dwell {
 // Blocking is all time in a statement, as tally has it, not waiting alone.
 struct TallyTimes {
     uint64_t busy_ns = 0;
-    uint64_t global_ns = 0;   // collectives, windows, and waiting for other OpenMP threads
+    uint64_t global_ns = 0;  // collectives, windows, and waiting for other OpenMP threads
     uint64_t send_ns = 0;
     uint64_t receive_ns = 0;  // also probes, waits for requests and MPI_Sendrecv
 };
@@ -26,7 +26,7 @@ inline uint64_t life_ns(const TallyTimes& times) { return times.busy_ns + blocki
 
 struct TallyRoutine {
     std::string name;
-    TallyTimes times;                       // apart from the routines that it calls
+    TallyTimes times;                      // apart from the routines that it calls
     std::map<uint32_t, TallyTimes> ranks;  // by rank
 };
 

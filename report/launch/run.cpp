@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "report/launch/death_watch.h"
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
+#include "report/launch/occupancy.h"
 #include "report/launch/omp_exchange.h"
 #include "report/launch/serial.h"
 #include "report/launch/watchdog.h"
@@ -116,6 +118,16 @@ std::string set_preload(const std::string& libomp) {
         setenv("KOKKOS_TOOLS_LIBS", library->c_str(), 0);
     }
     return {};
+}
+
+void write_occupancy(const std::string& out, Occupancy* sampled) {
+    if (sampled->samples() == 0) return;
+    const std::string place = sampled->place(out);
+    std::error_code error;
+    std::filesystem::create_directories(place, error);
+    const std::string path = place + "/" + kOccupancyPrefix + sampled->host() + kOccupancySuffix;
+    const Outcome written = write_file(path, sampled->tables(), 0644);
+    if (!written) say(written.error());
 }
 
 // One `dwell run` may run inside another; the outer one gets the observations of the inner one.
@@ -431,6 +443,10 @@ int run_command(const RunOptions& given) {
     SampleDrain drain;
     DeathWatch deaths(status.page(), launcher_rank());
     Watchdog watchdog(status.page(), launcher_rank(), atoi(options.watchdog.c_str()));
+    std::map<std::string, Occupancy> occupancy;  // by directory of a job
+    JobWatch tally(status.page(), launcher_rank(), [&occupancy](const std::string& directory) {
+        occupancy[directory].look(directory, monotonic_ns());
+    });
     SerialSampler sampler(hz, options.callpath != "1");
     hooks.before_exec = [&](pid_t child) {
         if (status.page() != nullptr) status.page()->child_pid = child;
@@ -438,6 +454,7 @@ int run_command(const RunOptions& given) {
         drain.start();
         deaths.start();
         watchdog.start();
+        if (options.tally) tally.start(1000 / kOccupancyHz);
     };
     Below below;
     int tick_ms = kFirstTickMs;
@@ -464,6 +481,7 @@ int run_command(const RunOptions& given) {
     drain.stop();
     deaths.stop();
     watchdog.stop();
+    tally.stop();
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
     }
@@ -490,6 +508,7 @@ int run_command(const RunOptions& given) {
         }
     }
     watchdog.clean_up();
+    for (auto& [directory, sampled] : occupancy) write_occupancy(options.out, &sampled);
     lines.reset();
     end_like(end.wait_status);
 }

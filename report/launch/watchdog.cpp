@@ -1,13 +1,9 @@
-// One thread of `dwell run`, which sleeps for a quarter of the time between two looks; see
-// watchdog.h.
+// Looks four times in the given time; see watchdog.h.
 #include "report/launch/watchdog.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <system_error>
 
 #include "report/console/output.h"
 #include "report/console/process.h"
@@ -16,7 +12,6 @@
 #include "report/live/where_text.h"
 #include "report/results/record_files.h"
 #include "report/results/show.h"
-#include "runtime/contract/job_name.h"
 #include "runtime/process/clock.h"
 
 namespace dwell {
@@ -39,21 +34,7 @@ std::string hang_text(const Merged& merged, uint64_t still_ns) {
 }  // namespace
 
 void Watchdog::start() {
-    if (page_ == nullptr || seconds_ == 0) return;
-    stop_ = eventfd(0, EFD_CLOEXEC);
-    if (stop_ < 0) return;
-    try {
-        // All signals are blocked here, and the new thread inherits that.
-        thread_ = std::thread([this] { watch(); });
-    } catch (const std::system_error&) {
-        stop();
-    }
-}
-
-void Watchdog::stop() {
-    if (thread_.joinable() && eventfd_write(stop_, 1) == 0) thread_.join();
-    if (stop_ >= 0) close(stop_);
-    stop_ = -1;
+    if (seconds_ != 0) watch_.start(std::min(seconds_ * 1000 / 4, kMostWait_ms));
 }
 
 void Watchdog::clean_up() {
@@ -64,35 +45,9 @@ void Watchdog::clean_up() {
     }
 }
 
-void Watchdog::watch() {
-    const int wait_ms = std::min(seconds_ * 1000 / 4, kMostWait_ms);
-    pollfd stopped{stop_, POLLIN, 0};
-    while (poll(&stopped, 1, wait_ms) == 0) {
-        const uint32_t jobs = std::min(status_read(&page_->jobs), kStatusJobs);
-        for (uint32_t i = 0; i < jobs; ++i) {
-            char directory[4096];
-            if (status_read(&page_->job[i].done) == 0 ||
-                !record_directory(directory, sizeof directory, page_->job[i].name)) {
-                continue;
-            }
-            look_at(directory, &jobs_[directory]);
-        }
-    }
-}
-
-// `dwell run` stops with its program, and cannot tell of it then.
-bool Watchdog::is_lowest(const std::string& directory) const {
-    for (const RecordFile& file : all_record_files(directory)) {
-        if (own_rank_ < 0 || file.rank == static_cast<unsigned long>(own_rank_)) return true;
-        const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
-        const bool watched = header && header->watcher > 0;
-        if (watched && process_state(header->watcher) != 'T') return false;
-    }
-    return false;
-}
-
-void Watchdog::look_at(const std::string& directory, Job* job) {
-    if (job->told || !is_lowest(directory)) return;
+void Watchdog::look_at(const std::string& directory) {
+    Job* job = &jobs_[directory];
+    if (job->told) return;
     size_t left_out = 0;
     const tl::expected<Merged, std::string> merged = read_job(directory, &left_out);
     if (!merged) return;

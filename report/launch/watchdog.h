@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <thread>
 
+#include "report/launch/job_watch.h"
 #include "report/live/progress.h"
 #include "runtime/contract/status_page.h"
 
@@ -15,17 +15,13 @@ namespace dwell {
 
 class Watchdog {
   public:
-    // `own_rank`: -1 around a launcher. Of several `dwell run` on a host that of the lowest rank
-    // watches.
     Watchdog(const StatusPage* page, int own_rank, int seconds)
-        : page_(page), own_rank_(own_rank), seconds_(seconds) {}
-    ~Watchdog() { stop(); }
-    Watchdog(const Watchdog&) = delete;
-    Watchdog& operator=(const Watchdog&) = delete;
+        : seconds_(seconds),
+          watch_(page, own_rank, [this](const std::string& directory) { look_at(directory); }) {}
 
     // Does nothing with 0 seconds. Call when no more processes will be forked.
     void start();
-    void stop();
+    void stop() { watch_.stop(); }
     // Removes what was said of jobs whose records are gone: it is in their reports. Call last.
     void clean_up();
 
@@ -36,16 +32,11 @@ class Watchdog {
         uint64_t moved_ns = 0;
         bool told = false;
     };
-    void watch();
-    void look_at(const std::string& directory, Job* job);
-    bool is_lowest(const std::string& directory) const;
+    void look_at(const std::string& directory);
 
-    const StatusPage* page_;
-    int own_rank_;
     int seconds_;
-    int stop_ = -1;  // an eventfd
-    std::thread thread_;
     std::map<std::string, Job> jobs_;  // by directory
+    JobWatch watch_;
 };
 
 }  // namespace dwell

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "report/console/output.h"
 #include "report/live/kernel_view.h"
@@ -145,6 +146,11 @@ MappedRecords::MappedRecords(const std::string& path) {
 MappedRecords::MappedRecords(MappedRecords&& other) noexcept
     : data_(other.data_), bytes_(other.bytes_) {
     other.bytes_ = 0;
+}
+MappedRecords& MappedRecords::operator=(MappedRecords&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
 }
 MappedRecords::~MappedRecords() {
     if (bytes_ != 0) munmap(const_cast<char*>(data_), bytes_);

@@ -27,6 +27,7 @@ class MappedRecords {
   public:
     explicit MappedRecords(const std::string& path);
     MappedRecords(MappedRecords&& other) noexcept;
+    MappedRecords& operator=(MappedRecords&& other) noexcept;
     ~MappedRecords();
     MappedRecords(const MappedRecords&) = delete;
     MappedRecords& operator=(const MappedRecords&) = delete;

@@ -6,20 +6,14 @@
 #include <algorithm>
 #include <tuple>
 
-#include "report/figures/names.h"
 #include "report/live/kernel_view.h"
 #include "report/live/partners.h"
+#include "report/live/path_texts.h"
 #include "runtime/contract/omp_constructs.h"
 #include "summarize/attribution/call_paths.h"
-#include "summarize/model/statement_names.h"
 
 namespace dwell {
 namespace {
-
-std::string place_text(const std::string& file, int line) {
-    const std::string name = file.substr(file.rfind('/') + 1);
-    return line == 0 ? name : fmt::format("{}:{}", name, line);
-}
 
 // Whether a thread whose innermost entry this is waits for others.
 bool waits_in(const MergedNode& node) {
@@ -41,7 +35,7 @@ class Reader {
     Reader(const Merged& merged, LineResolver* lines, CallPaths* paths)
         : merged_(merged),
           lines_(lines),
-          paths_(*paths),
+          paths_(merged, paths),
           partners_(merged, [this](const MergedLock& lock) { return place_of(lock); }) {
         for (const MergedProcess& process : merged.processes) {
             if (!is_own_pid_namespace(process.pid_namespace)) invisible_.insert(process.rank);
@@ -62,7 +56,7 @@ class Reader {
         position.is_in_call = open.is_in_call;
         position.paused = paused_.count(open.rank) != 0 && !open.is_in_call;
         position.since_unix_ns = open.since_unix_ns;
-        position.path = path_to(open.node);
+        position.path = paths_.path_to(open.node);
         if (!open.is_in_call) read_outside(open, &position);
         partners_.find(open, &position);
         return position;
@@ -77,7 +71,7 @@ class Reader {
             position->since_unix_ns = open.probe_unix_ns;
         }
         if (open.statement != kNoNode) {
-            const std::vector<std::string> path = path_to(open.statement);
+            const std::vector<std::string> path = paths_.path_to(open.statement);
             if (!path.empty()) position->last = path.back();
         }
         if (wanted == nullptr || wanted->since_unix_ns == 0) return;
@@ -87,7 +81,7 @@ class Reader {
 
     std::string place_of(const MergedLock& lock) {
         if (lock.node != kNoNode) {
-            const std::vector<std::string> path = path_to(lock.node);
+            const std::vector<std::string> path = paths_.path_to(lock.node);
             return path.empty() ? "" : path.back();
         }
         if (lock.module >= merged_.modules.size()) return "";
@@ -100,46 +94,12 @@ class Reader {
         return frame.line != 0 ? place_text(frame.file, frame.line) : resolved.place;
     }
 
-    // Each procedure with the line of its call.
-    std::vector<std::string> path_to(uint32_t node) {
-        if (const auto known = known_.find(node); known != known_.end()) return known->second;
-        std::vector<std::string> texts;
-        if (node >= merged_.nodes.size() || node == 0) return texts;
-        std::string called_at;
-        for (const Step& step : paths_.path_to(node)) {
-            const bool procedure = step.kind == SiteKind::kProcedure;
-            if (step.kind == SiteKind::kCall) {
-                const Statement& statement = paths_.statement(step.number);
-                called_at = " " + place_text(statement.file, statement.line);
-                continue;
-            }
-            if (procedure) {
-                texts.push_back(short_name(paths_.procedure(step.number).name, true) + called_at);
-            } else if (step.kind == SiteKind::kCommunication || step.kind == SiteKind::kIo) {
-                const char* name = statement_name(step.kind, merged_.nodes[node].call);
-                std::string place;
-                if (step.number != kNoNode) {
-                    const Statement& statement = paths_.statement(step.number);
-                    place = " " + place_text(statement.file, statement.line);
-                }
-                texts.push_back(name + place);
-            } else if (step.kind != SiteKind::kSample) {
-                const Region& region = paths_.region(step.number);
-                texts.push_back(region.name + " " + place_text(region.file, region.line));
-            }
-            called_at.clear();
-        }
-        known_[node] = texts;
-        return texts;
-    }
-
     const Merged& merged_;
     LineResolver* lines_;
-    CallPaths& paths_;
+    PathTexts paths_;
     Partners partners_;
     std::set<uint32_t> invisible_;
     std::set<uint32_t> paused_;
-    std::map<uint32_t, std::vector<std::string>> known_;
 };
 
 // A rank goes on as long as one of its threads does. Threads without work wait for the others.

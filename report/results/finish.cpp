@@ -343,6 +343,19 @@ std::string text_of_end(const Profile& profile, const EndOptions& options,
 
 }  // namespace
 
+std::string place_for_run(const std::string& out, const std::string& program,
+                          const std::string& job) {
+    const std::string wanted = out.empty() ? "dwell-" + run_name(program, job) : out;
+    const std::string plain = (fs::path(wanted) / "").parent_path().string();
+    std::string place = plain;
+    for (int number = 2; number < kMostBeside; ++number) {
+        const auto profile = read_whole_file(place + kProfileFile);
+        if (!profile || profile->find('"' + job + '"') != std::string::npos) break;
+        place = plain + "." + std::to_string(number);
+    }
+    return place;
+}
+
 Outcome write_outputs(Merged& merged, const EndOptions& options, const JobTexts& texts) {
     const std::string wanted = options.out.empty() ? "dwell-" + name_of_run(merged) : options.out;
     estimate_blocked(&merged);

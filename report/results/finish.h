@@ -21,6 +21,11 @@ struct JobTexts {
 // The error names the file and the reason, without a final full stop.
 Outcome write_outputs(Merged& merged, const EndOptions& options, const JobTexts& texts = {});
 
+// Where the profile of a run will be that is not written yet: `out` (empty: "dwell-PROGRAM-JOB"),
+// or beside it where there is the profile of another run.
+std::string place_for_run(const std::string& out, const std::string& program,
+                          const std::string& job);
+
 // The sub-commands. Each returns the exit code.
 int finish_command(const FinishOptions& options);
 // `tell_ending`: where the ranks of a job were that ended in the middle (report/live).

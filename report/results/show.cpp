@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "report/console/output.h"
@@ -129,11 +130,29 @@ bool wants_color(const std::string& when) {
            terminal != nullptr && strcmp(terminal, "dumb") != 0;
 }
 
-tl::expected<std::string, std::string> render(const Profile& profile,
+// What `dwell run --tally` wrote beside the profile on each host.
+std::string occupancy_beside(const fs::path& profile) {
+    std::set<std::string> files;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(profile.parent_path(), error)) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with(kOccupancyPrefix) && name.ends_with(kOccupancySuffix)) {
+            files.insert(entry.path().string());
+        }
+    }
+    std::string text;
+    for (const std::string& file : files) {
+        const auto bytes = read_whole_file(file);
+        if (bytes) text += (text.empty() ? "" : "\n") + *bytes;
+    }
+    return text;
+}
+
+tl::expected<std::string, std::string> render(const fs::path& path, const Profile& profile,
                                               const ReportOptions& options) {
     if (options.tally) {
         const int width = options.width != 0 ? options.width : output_width();
-        return write_tally(profile, occupancy, options.format == "tsv", width);
+        return write_tally(profile, occupancy_beside(path), options.format == "tsv", width);
     }
     if (options.format == "json") return write_profile_json(profile);
     if (options.format == "csv") {
@@ -158,7 +177,7 @@ tl::expected<std::string, std::string> load_and_render(const ReportOptions& opti
     if (!bytes) return tl::make_unexpected(bytes.error());
     const auto profile = read_profile_json(*bytes);
     if (!profile) return tl::make_unexpected(path->string() + ": " + profile.error());
-    auto text = render(*profile, options);
+    auto text = render(*path, *profile, options);
     if (!text) return tl::make_unexpected(path->string() + ": " + text.error());
     if (options.source.empty()) {
         say("showing " + path->parent_path().string() + ", the newest profile here");

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 #include <vector>
 
 #include "report/figures/tally.h"
@@ -24,8 +25,8 @@ double share(uint64_t part, uint64_t whole) {
 }
 
 void add_times(const TallyTimes& times, Row* row) {
-    for (const uint64_t ns : {times.busy_ns, times.global_ns, times.send_ns, times.receive_ns,
-                              life_ns(times)}) {
+    for (const uint64_t ns :
+         {times.busy_ns, times.global_ns, times.send_ns, times.receive_ns, life_ns(times)}) {
         row->push_back(fmt::format("{:.3f}", static_cast<double>(ns) * 1e-9));
     }
     row->push_back(fmt::format("{:.3f}", 100 * share(blocking_ns(times), life_ns(times))));
@@ -74,6 +75,28 @@ std::vector<Table> tables_of(const Tally& tally) {
     return tables;
 }
 
+// Tables with tabs, an empty line between them.
+std::vector<Table> tables_in(const std::string& text) {
+    std::vector<Table> tables;
+    std::istringstream lines(text);
+    bool begins = true;
+    for (std::string line; std::getline(lines, line); begins = line.empty()) {
+        if (line.empty()) continue;
+        if (begins) {
+            tables.push_back({printable(line, true), {}, 0});
+            continue;
+        }
+        Row row;
+        std::istringstream fields(line);
+        for (std::string field; std::getline(fields, field, '\t');) {
+            row.push_back(printable(field, true));
+        }
+        tables.back().rows.push_back(std::move(row));
+    }
+    std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
+    return tables;
+}
+
 std::string with_tabs(const Table& table) {
     std::string text = table.title + "\n";
     for (const Row& row : table.rows) text += fmt::format("{}\n", fmt::join(row, "\t"));
@@ -85,7 +108,7 @@ std::string in_columns(const Table& table, size_t width) {
     std::vector<size_t> widths(table.rows[0].size(), 0);
     size_t others = 0;
     for (const Row& row : table.rows) {
-        for (size_t i = 0; i < row.size(); ++i) {
+        for (size_t i = 0; i < row.size() && i < widths.size(); ++i) {
             const auto columns = static_cast<size_t>(display_width(row[i]));
             widths[i] = std::max(widths[i], columns);
         }
@@ -98,7 +121,7 @@ std::string in_columns(const Table& table, size_t width) {
     std::string text = table.title + "\n";
     for (const Row& row : table.rows) {
         std::string line;
-        for (size_t i = 0; i < row.size(); ++i) {
+        for (size_t i = 0; i < row.size() && i < widths.size(); ++i) {
             const int room = static_cast<int>(widths[i]);
             if (i != 0) line += "  ";
             line += i == table.names ? pad_right(cut_middle(row[i], room, true), room)
@@ -111,10 +134,12 @@ std::string in_columns(const Table& table, size_t width) {
 
 }  // namespace
 
-std::string write_tally(const Profile& profile, bool tabs, int width) {
+std::string write_tally(const Profile& profile, const std::string& sampled, bool tabs, int width) {
     const Tally tally = tally_of(profile);
+    std::vector<Table> tables = tables_of(tally);
+    for (Table& table : tables_in(sampled)) tables.push_back(std::move(table));
     std::string text;
-    for (const Table& table : tables_of(tally)) {
+    for (const Table& table : tables) {
         if (!text.empty()) text += "\n";
         text += tabs ? with_tabs(table) : in_columns(table, static_cast<size_t>(width));
     }

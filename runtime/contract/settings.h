@@ -46,6 +46,8 @@ constexpr Setting kSettings[] = {
      "Longest time for the profile when the program is done (60)"},
     {"DWELL_WATCHDOG", "--watchdog", "SECONDS", 1, 86'400, "off",
      "Says where every rank is when nothing moves for so long, or off (default)"},
+    {"DWELL_LIVE", "--live", "SECONDS", 1, 86'400, "off",
+     "Writes where the job is into OUT/live again and again, or off (default)"},
     {"DWELL_WAIT", "--wait", "HOW", 0, 0, "full|node|off",
      "Who waited for whom: full, node (on one host, default), or off"},
     {"DWELL_OMP", "--omp", "HOW", 0, 0, "on|ompt|off",
@@ -83,7 +85,7 @@ constexpr size_t kVariablePrefixLength = sizeof(kVariablePrefix) - 1;
 constexpr const char* kOtherVariables[] = {
     "DWELL_CLOCK_SHIFT_NS", "DWELL_COMMAND", "DWELL_ENABLE",     "DWELL_INJECT_NS", "DWELL_OUT",
     "DWELL_PRESERVE_ORDER", "DWELL_QUIET",   "DWELL_RECORD_DIR", "DWELL_REPORT",    "DWELL_RUN_PID",
-    "DWELL_STATUS",
+    "DWELL_STATUS",         "DWELL_TALLY",
 };
 
 // Whether the first `length` characters of `name` differ from `known` only by one letter added,
