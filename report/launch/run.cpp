@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,6 +26,7 @@
 #include "report/launch/death_watch.h"
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
+#include "report/launch/live_writer.h"
 #include "report/launch/occupancy.h"
 #include "report/launch/omp_exchange.h"
 #include "report/launch/serial.h"
@@ -443,6 +444,7 @@ int run_command(const RunOptions& given) {
     SampleDrain drain;
     DeathWatch deaths(status.page(), launcher_rank());
     Watchdog watchdog(status.page(), launcher_rank(), atoi(options.watchdog.c_str()));
+    LiveWriter live(status.page(), launcher_rank(), atoi(options.live.c_str()), options.out);
     std::map<std::string, Occupancy> occupancy;  // by directory of a job
     JobWatch tally(status.page(), launcher_rank(), [&occupancy](const std::string& directory) {
         occupancy[directory].look(directory, monotonic_ns());
@@ -454,6 +456,7 @@ int run_command(const RunOptions& given) {
         drain.start();
         deaths.start();
         watchdog.start();
+        live.start();
         if (options.tally) tally.start(1000 / kOccupancyHz);
     };
     Below below;
@@ -481,6 +484,7 @@ int run_command(const RunOptions& given) {
     drain.stop();
     deaths.stop();
     watchdog.stop();
+    live.stop();
     tally.stop();
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
@@ -508,6 +512,7 @@ int run_command(const RunOptions& given) {
         }
     }
     watchdog.clean_up();
+    live.clean_up();
     for (auto& [directory, sampled] : occupancy) write_occupancy(options.out, &sampled);
     lines.reset();
     end_like(end.wait_status);

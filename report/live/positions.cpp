@@ -160,10 +160,11 @@ Positions positions_of(const Merged& merged, const Positions* before, LineResolv
                        CallPaths* paths) {
     Positions positions;
     positions.world_size = merged.world_size;
+    std::set<std::string> hosts;
     RankReader ranks(merged.ranks);
     for (MergedRank rank; ranks.next(&rank);) {
         if (positions.program.empty()) positions.program = rank.program;
-        if (positions.host.empty()) positions.host = rank.host;
+        hosts.insert(rank.host);
         const bool first =
             positions.start_unix_ns == 0 || rank.start_unix_ns < positions.start_unix_ns;
         if (first) positions.start_unix_ns = rank.start_unix_ns;
@@ -171,6 +172,7 @@ Positions positions_of(const Merged& merged, const Positions* before, LineResolv
             positions.gone.insert(rank.rank);
         }
     }
+    positions.host = hosts.size() == 1 ? *hosts.begin() : fmt::format("{} hosts", hosts.size());
     for (const MergedProcess& process : merged.processes) {
         const bool incomplete = process.requests_unseen != 0 || process.requests > kRequestsShown;
         if (incomplete) positions.incomplete.insert(process.rank);

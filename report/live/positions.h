@@ -60,6 +60,7 @@ struct Positions {
     std::string program;
     std::string host;
     int64_t start_unix_ns = 0;
+    std::map<std::string, int64_t> snapshot_age_ns;  // by host; none: read as it is now
 };
 
 // `before`: an earlier reading of the same job, or null. `lines` keeps what it has resolved, for

@@ -9,6 +9,7 @@
 #include "report/console/output.h"
 #include "report/live/kernel_view.h"
 #include "report/live/live_job.h"
+#include "report/live/snapshot.h"
 #include "report/live/thread_samples.h"
 #include "report/live/traffic.h"
 #include "report/results/show.h"
@@ -16,6 +17,8 @@
 
 namespace dwell {
 namespace {
+
+constexpr int64_t kSecond_ns = 1'000'000'000;
 
 int fail(const std::string& text) {
     say(text);
@@ -32,6 +35,30 @@ void add_system_calls(Positions* positions) {
     }
 }
 
+int print(const Positions& positions, int64_t now, const WhereOptions& options) {
+    const std::string text =
+        options.json ? where_json(positions, now) : where_text(positions, now, options);
+    const Outcome written = write_all(1, text, "standard output");
+    return written ? 0 : fail(written.error());
+}
+
+// Of all hosts, as each was when its snapshot was taken.
+int show_snapshots(const std::string& profile, const WhereOptions& options) {
+    const tl::expected<Snapshots, std::string> taken = read_snapshots(profile);
+    if (!taken) return fail(taken.error());
+    LineResolver lines;
+    const int64_t now = unix_ns();
+    Positions positions = positions_of(taken->merged, nullptr, &lines);
+    for (Position& position : positions.threads) {
+        position.moved = now - position.since_unix_ns < kSecond_ns;
+    }
+    positions.snapshot_age_ns = taken->age_ns;
+    const int code = print(positions, now, options);
+    if (taken->left_out == 0) return code;
+    say(std::to_string(taken->left_out) + " snapshots could not be read; left out");
+    return 1;
+}
+
 }  // namespace
 
 int where_command(const WhereOptions& given) {
@@ -40,6 +67,7 @@ int where_command(const WhereOptions& given) {
     if (options.width == 0) options.width = 80;
     const tl::expected<std::string, std::string> directory = find_job(options.job);
     if (!directory) return fail(directory.error());
+    if (has_snapshots(*directory)) return show_snapshots(*directory, options);
     size_t left_out = 0;
     LineResolver lines;
     Positions before;
@@ -60,10 +88,8 @@ int where_command(const WhereOptions& given) {
     samples.end(&lines, &positions);
     add_system_calls(&positions);
     add_findings(*directory, *merged, &positions);
-    const std::string text =
-        options.json ? where_json(positions, now) : where_text(positions, now, options);
-    const Outcome written = write_all(1, text, "standard output");
-    if (!written) return fail(written.error());
+    const int code = print(positions, now, options);
+    if (code != 0) return code;
     if (left_out != 0) say(std::to_string(left_out) + " record files could not be read; left out");
     return left_out == 0 ? 0 : 1;
 }

@@ -153,7 +153,9 @@ struct Branch {
 
 class Tree {
   public:
-    Tree(int64_t now_ns, TextCanvas* canvas) : now_ns_(now_ns), canvas_(canvas) {}
+    // `snapshot`: what the kernel says is known of no process.
+    Tree(int64_t now_ns, bool snapshot, TextCanvas* canvas)
+        : now_ns_(now_ns), snapshot_(snapshot), canvas_(canvas) {}
 
     void draw(const Branch& branch, const std::string& indent) {
         std::vector<std::pair<std::string, const Branch*>> parts;
@@ -240,7 +242,7 @@ class Tree {
             text += ", left " + position.last + " last";
         }
         if (position.paused) text += ", recording is switched off: what it does now is not known";
-        const bool plain = position.state == 'R' || position.state == '\0' ||
+        const bool plain = snapshot_ || position.state == 'R' || position.state == '\0' ||
                            ((position.is_in_call || position.in_openmp) && position.state == 'S');
         if (!plain) text += std::string(", ") + state_text(position.state);
         if (!position.system_call.empty()) text += " in " + position.system_call;
@@ -256,6 +258,7 @@ class Tree {
     }
 
     int64_t now_ns_;
+    bool snapshot_;
     TextCanvas* canvas_;
     int depth_ = 0;
 };
@@ -298,13 +301,19 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
                     ranks_of(root.who).size(), positions.world_size,
                     printable(positions.host, utf8), time_text(runs_ns, utf8), movement),
         2, Style::kTitle);
+    std::string taken;
+    for (const auto& [host, age_ns] : positions.snapshot_age_ns) {
+        taken += fmt::format("{}{} {} ago", taken.empty() ? "As it was: " : ", ",
+                             printable(host, utf8), time_text(static_cast<double>(age_ns), utf8));
+    }
+    if (!taken.empty()) canvas.paragraph(taken + ".", 2, Style::kDim);
     canvas.blank();
     const std::string stuck = moving.empty() ? stuck_text(positions) : "";
     if (!stuck.empty()) {
         canvas.paragraph(printable(stuck, utf8), 2, Style::kHot);
         canvas.blank();
     }
-    Tree(now_ns, &canvas).draw(root, "");
+    Tree(now_ns, !positions.snapshot_age_ns.empty(), &canvas).draw(root, "");
     if (!positions.incomplete.empty()) {
         canvas.blank();
         canvas.paragraph("Of " + ranks_text(positions.incomplete) +
@@ -366,6 +375,7 @@ std::string where_json(const Positions& positions, int64_t now_ns) {
                                 {"stuck_threads", std::move(stuck_threads)},
                                 {"gone", positions.gone},
                                 {"requests_not_all_known", positions.incomplete},
+                                {"snapshot_age_ns", positions.snapshot_age_ns},
                                 {"threads", std::move(threads)}};
     return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -11,9 +11,12 @@
 #include <utility>
 
 #include "report/console/process.h"
+#include "report/live/snapshot.h"
 #include "report/results/crash_recovery.h"
+#include "report/results/show.h"
 #include "summarize/merge/figures.h"
 #include "summarize/merge/merged_tables.h"
+#include "summarize/formats/read_json.h"
 #include "summarize/model/profile_walk.h"
 #include "summarize/profile/blocked_estimate.h"
 
@@ -104,6 +107,24 @@ TimeSums sums_of(const Profile& profile, uint32_t only) {
     return sums;
 }
 
+void list_ranks_of(const Profile& profile, LiveSnapshot* snapshot) {
+    snapshot->ranks.clear();
+    snapshot->start_unix_ns = 0;
+    for (const ProfileRank& rank : profile.ranks) {
+        LiveRank shown;
+        shown.rank = rank.rank;
+        shown.pid = rank.pid;
+        shown.host = rank.host;
+        shown.state = rank.state;
+        const int64_t start = rank.start_unix_ns;
+        if (snapshot->start_unix_ns == 0 || start < snapshot->start_unix_ns) {
+            snapshot->start_unix_ns = start;
+        }
+        shown.is_gone = rank.state != FileState::kRunning;
+        snapshot->ranks.push_back(std::move(shown));
+    }
+}
+
 }  // namespace
 
 LiveView::LiveView(LiveView&&) noexcept = default;
@@ -113,6 +134,12 @@ LiveView::~LiveView() = default;
 tl::expected<LiveView, std::string> LiveView::open(const std::string& directory) {
     LiveView view;
     view.directory_ = directory;
+    if (has_snapshots(directory)) {
+        view.of_hosts_ = true;
+        if (view.read_snapshots_of_hosts(kAllRanks)) return view;
+        return tl::make_unexpected("no snapshot in " + directory +
+                                   " can be read by this version of dwell");
+    }
     view.find_files();
     if (!view.ranks_.empty() && view.build()) {
         view.look_for_the_dead();
@@ -283,10 +310,11 @@ void LiveView::add_open_times(uint32_t only) {
     for (const MergedOpen& open : live_->merged().open) {
         if (only != kAllRanks && only != open.rank) continue;
         const auto rank = ranks_.find(open.rank);
-        if (rank == ranks_.end() || rank->second.is_gone) continue;
+        const bool is_known = rank != ranks_.end();
+        if (is_known ? rank->second.is_gone : open.has_ended || !of_hosts_) continue;
         const uint32_t node = live_->node_of(open.node);
         add(node, open.since_unix_ns, snapshot_.unix_ns);
-        if (!open.is_in_call || node == 0) continue;
+        if (!open.is_in_call || node == 0 || !is_known) continue;
         const auto last = rank->second.last_unix_ns.find(open.thread);
         if (last == rank->second.last_unix_ns.end()) continue;
         add(profile.nodes[node].parent, last->second,
@@ -335,7 +363,11 @@ bool LiveView::has_ended() const {
 
 const LiveSnapshot& LiveView::read(uint32_t rank, bool with_ranks) {
     if (final_ != nullptr) {
-        if (rank != snapshot_.rank) finish(rank);
+        if (rank != snapshot_.rank) show(*final_, rank);
+        return snapshot_;
+    }
+    if (of_hosts_) {
+        if (!read_snapshots_of_hosts(rank)) finish_from_profile(rank);
         return snapshot_;
     }
     std::vector<LiveNode> before = snapshot_.nodes;
@@ -398,8 +430,11 @@ void LiveView::finish(uint32_t only) {
             return rank.second.header.state == FileState::kFinalized;
         });
     }
+    show(*final_, only);
+}
+
+void LiveView::show(const Profile& profile, uint32_t only) {
     snapshot_.rank = only;
-    const Profile& profile = *final_;
     const bool all = only == kAllRanks;
     for (size_t i = 0; i < profile.nodes.size(); ++i) {
         snapshot_.nodes[i].totals = all ? profile.nodes[i].totals : empty_totals();
@@ -420,6 +455,42 @@ void LiveView::finish(uint32_t only) {
         settle(paused_ns(profile, rank.rank), &rank.sums);
         if (rank.rank == only) snapshot_.sums = rank.sums;
     }
+}
+
+// False: there are none any more.
+bool LiveView::read_snapshots_of_hosts(uint32_t only) {
+    tl::expected<Snapshots, std::string> taken = read_snapshots(directory_);
+    if (!taken) return false;
+    snapshot_.left_out = taken->left_out;
+    live_.reset();
+    lines_ = std::make_unique<LineResolver>();
+    live_ = std::make_unique<LiveProfile>(std::move(taken->merged), lines_.get());
+    snapshot_.profile = &live_->profile();
+    snapshot_.unix_ns = clock_ns(CLOCK_REALTIME);
+    snapshot_.is_new_tree = true;
+    number_nodes(*snapshot_.profile);
+    list_ranks_of(*snapshot_.profile, &snapshot_);
+    show(*snapshot_.profile, only);
+    snapshot_.positions = positions_of(live_->merged(), nullptr, lines_.get(), live_->paths());
+    snapshot_.positions.snapshot_age_ns = taken->age_ns;
+    add_open_times(only);
+    return true;
+}
+
+// The job has ended: its profile stands beside.
+void LiveView::finish_from_profile(uint32_t only) {
+    const auto text = read_whole_file(directory_ + "/profile.json");
+    tl::expected<Profile, std::string> profile =
+        text ? read_profile_json(*text) : tl::make_unexpected(text.error());
+    snapshot_.is_final = true;
+    if (!profile) return;  // it was killed: what was seen last
+    final_ = std::make_unique<Profile>(std::move(*profile));
+    snapshot_.ended_well = true;
+    snapshot_.profile = final_.get();
+    snapshot_.positions = Positions{};
+    number_nodes(*final_);
+    list_ranks_of(*final_, &snapshot_);
+    show(*final_, only);
 }
 
 }  // namespace dwell

@@ -112,9 +112,13 @@ class LiveView {
     void note_ends();
     bool has_ended() const;
     void finish(uint32_t rank);
+    void show(const Profile& profile, uint32_t rank);
     void list_ranks();
+    bool read_snapshots_of_hosts(uint32_t rank);
+    void finish_from_profile(uint32_t rank);
 
     std::string directory_;
+    bool of_hosts_ = false;  // the directory of a profile, with snapshots of its hosts (snapshot.h)
     std::map<uint32_t, Rank> ranks_;
     std::set<std::string> unreadable_;
     std::unique_ptr<LineResolver> lines_;

@@ -1,0 +1,40 @@
+// `dwell run --live SECONDS`: writes what the ranks of this host do into OUT/live, again and again.
+// Reads the mapped records only, so that it also works when the job hangs.
+#ifndef DWELL_REPORT_LAUNCH_LIVE_WRITER_H_
+#define DWELL_REPORT_LAUNCH_LIVE_WRITER_H_
+
+#include <map>
+#include <string>
+
+#include "report/launch/job_watch.h"
+#include "runtime/contract/status_page.h"
+
+namespace dwell {
+
+class LiveWriter {
+  public:
+    // `out`: the directory of the profile, as the user gave it.
+    LiveWriter(const StatusPage* page, int own_rank, int seconds, std::string out)
+        : seconds_(seconds),
+          out_(std::move(out)),
+          watch_(page, own_rank, [this](const std::string& directory) { write(directory); }) {}
+
+    // Does nothing with 0 seconds. Call when no more processes will be forked.
+    void start();
+    void stop() { watch_.stop(); }
+    // Removes the snapshots: the profile, or the records that are kept, hold more. Call last.
+    void clean_up();
+
+  private:
+    void write(const std::string& directory);
+
+    int seconds_;
+    std::string out_;
+    std::map<std::string, std::string> files_;  // by directory of records
+    bool failed_ = false;                       // and that was said
+    JobWatch watch_;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_LAUNCH_LIVE_WRITER_H_
