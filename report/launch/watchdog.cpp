@@ -9,6 +9,7 @@
 #include "report/console/process.h"
 #include "report/live/live_job.h"
 #include "report/live/positions.h"
+#include "report/live/traffic.h"
 #include "report/live/where_text.h"
 #include "report/results/record_files.h"
 #include "report/results/show.h"
@@ -20,13 +21,14 @@ namespace {
 constexpr int kMostWait_ms = 5000;
 constexpr uint64_t kSecond_ns = 1'000'000'000;
 
-std::string hang_text(const Merged& merged, uint64_t still_ns) {
+std::string hang_text(const std::string& directory, const Merged& merged, uint64_t still_ns) {
     WhereOptions options;
     options.width = std::max(terminal_width(STDERR_FILENO), 80);
     options.ascii = !locale_is_utf8();
     Positions positions = positions_of(merged, nullptr);
     // Polls that found nothing are calls, but nobody moves.
     for (Position& position : positions.threads) position.moved = false;
+    add_findings(directory, merged, &positions);
     return "nothing has moved for " + std::to_string(still_ns / kSecond_ns) + " s\n" +
            where_text(positions, unix_ns(), options);
 }
@@ -63,7 +65,7 @@ void Watchdog::look_at(const std::string& directory) {
     const uint64_t still_ns = now_ns - job->moved_ns;
     if (still_ns < static_cast<uint64_t>(seconds_) * kSecond_ns) return;
     job->told = true;
-    const std::string text = hang_text(*merged, still_ns);
+    const std::string text = hang_text(directory, *merged, still_ns);
     static_cast<void>(write_all(STDERR_FILENO, "dwell watchdog: " + text, "standard error"));
     // For the report that is written or recovered later.
     const Outcome kept = write_file(watchdog_file(directory), text, 0600);

@@ -156,12 +156,35 @@ MappedRecords::~MappedRecords() {
     if (bytes_ != 0) munmap(const_cast<char*>(data_), bytes_);
 }
 
+namespace {
+
+// Without having written an end that `dwell run` or the process itself had noted.
+bool died_unseen(const FileHeader& header, const std::string& path) {
+    return header.magic == kRecordMagic && header.version == kRecordLayoutVersion &&
+           header.state == FileState::kRunning && header.death_ticks == 0 &&
+           is_own_pid_namespace(header.pid_namespace) && !owner_is_alive(path);
+}
+
+}  // namespace
+
 tl::expected<Merged, std::string> read_places(const std::string& directory, size_t* left_out) {
+    std::vector<MappedRecords> files;
+    std::vector<bool> unseen;
+    for (const std::string& name : record_files(directory)) {
+        const std::string path = directory + "/" + name;
+        files.emplace_back(path);
+        unseen.push_back(files.back().bytes() != 0 && died_unseen(files.back().header(), path));
+    }
+    NewestTimes times;
+    if (std::count(unseen.begin(), unseen.end(), true) != 0) {
+        for (const MappedRecords& file : files) add_newest(file.data(), file.bytes(), &times);
+    }
     Merged merged;
     *left_out = 0;
-    for (const std::string& name : record_files(directory)) {
-        const MappedRecords records(directory + "/" + name);
-        if (records.bytes() == 0 || !add_places(&merged, records.data(), records.bytes())) {
+    for (size_t i = 0; i < files.size(); ++i) {
+        const MappedRecords& file = files[i];
+        const int64_t end_ns = unseen[i] ? newest_time(times, file.header()) : 0;
+        if (file.bytes() == 0 || !add_places(&merged, file.data(), file.bytes(), end_ns)) {
             *left_out += 1;
         }
     }

@@ -73,6 +73,10 @@ Progress progress_of(const Merged& merged,
                                        : waits_in_openmp(merged.nodes[open.node]);
         thread.processor_ns = processor_ns_of(open.pid, open.tid);
     }
+    for (const MergedLock& lock : merged.open_locks) {
+        const auto thread = progress.find({lock.rank, lock.thread});
+        if (!lock.held && thread != progress.end()) thread->second.waits = true;
+    }
     for (const MergedRow& row : merged.rows) {
         const auto thread = progress.find({row.rank, row.thread});
         if (thread == progress.end()) continue;

@@ -24,8 +24,10 @@ std::set<uint32_t> ranks_of(const Who& who) {
     return ranks;
 }
 
+// In its place; of a process that has ended until then.
 double ns_since(const Position& position, int64_t now_ns) {
-    return static_cast<double>(std::max<int64_t>(now_ns - position.since_unix_ns, 0));
+    const int64_t until_ns = position.end_unix_ns != 0 ? position.end_unix_ns : now_ns;
+    return static_cast<double>(std::max<int64_t>(until_ns - position.since_unix_ns, 0));
 }
 
 const char* state_text(char state) {
@@ -202,15 +204,16 @@ class Tree {
         });
         for (const auto& [fact, of] : sorted) {
             Who these;
-            int64_t first = INT64_MAX;
-            int64_t last = 0;
+            double longest_ns = 0;
+            double shortest_ns = ns_since(*of.front(), now_ns_);
             for (const Position* position : of) {
                 these.insert({position->rank, position->thread});
-                first = std::min(first, position->since_unix_ns);
-                last = std::max(last, position->since_unix_ns);
+                const double ns = ns_since(*position, now_ns_);
+                longest_ns = std::max(longest_ns, ns);
+                shortest_ns = std::min(shortest_ns, ns);
             }
-            const std::string longest = since_text(first);
-            const std::string shortest = since_text(last);
+            const std::string longest = time_text(longest_ns, canvas_->utf8());
+            const std::string shortest = time_text(shortest_ns, canvas_->utf8());
             const std::string time = longest == shortest ? longest : shortest + " to " + longest;
             const std::string names = facts.size() > 1 ? who_text(these) + ": " : "";
             const bool computes =
@@ -220,11 +223,6 @@ class Tree {
                     printable((computes ? "computing for " : "for ") + time + fact, utf8),
                 display_width(indent) + 4, Style::kDim);
         }
-    }
-
-    std::string since_text(int64_t since_ns) const {
-        const auto ns = static_cast<double>(std::max<int64_t>(now_ns_ - since_ns, 0));
-        return time_text(ns, canvas_->utf8());
     }
 
     // After the time.
@@ -269,8 +267,14 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
     TextCanvas canvas(options.width, !options.ascii, false);
     const bool utf8 = !options.ascii;
     const std::string program = std::filesystem::path(positions.program).filename().string();
+    int64_t until_ns = now_ns;
+    if (is_dead(positions)) {
+        int64_t last_ns = 0;
+        for (const Position& one : positions.threads) last_ns = std::max(last_ns, one.end_unix_ns);
+        if (last_ns != 0) until_ns = last_ns;
+    }
     const auto runs_ns =
-        static_cast<double>(std::max<int64_t>(now_ns - positions.start_unix_ns, 0));
+        static_cast<double>(std::max<int64_t>(until_ns - positions.start_unix_ns, 0));
     std::set<uint32_t> moving;
     double still_ns = 0;
     Branch root;
@@ -297,9 +301,10 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
                                      ? "nothing has moved for " + time_text(still_ns, utf8)
                                      : ranks_text(moving) + " moved in the last second";
     canvas.paragraph(
-        fmt::format("{}: {} of {} ranks on {}, since {}; {}", printable(program, utf8),
+        fmt::format("{}: {} of {} ranks on {}, {} {}; {}", printable(program, utf8),
                     ranks_of(root.who).size(), positions.world_size,
-                    printable(positions.host, utf8), time_text(runs_ns, utf8), movement),
+                    printable(positions.host, utf8), is_dead(positions) ? "for" : "since",
+                    time_text(runs_ns, utf8), movement),
         2, Style::kTitle);
     std::string taken;
     for (const auto& [host, age_ns] : positions.snapshot_age_ns) {

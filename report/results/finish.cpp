@@ -8,9 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -131,28 +129,18 @@ bool same_job(const MappedFile& file, const Merged& merged) {
     return strncmp(header->job, merged.job, sizeof merged.job) == 0;
 }
 
-// By host: the newest time in any record, for processes whose end nobody saw.
-using NewestTimes = std::map<std::string, int64_t>;
-void add_newest(const std::string& directory, NewestTimes* times) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+void add_newest_of(const std::string& directory, NewestTimes* times) {
     for (const std::string& name : record_files(directory)) {
         const MappedFile file(directory + "/" + name);
-        NewestTime newest;
-        if (file.bytes() == nullptr || !newest_time_in(file.bytes(), file.size(), &newest))
-            continue;
-        int64_t& of_host = (*times)[newest.host];
-        of_host =
-            std::max(of_host, std::min(newest.unix_ns, now_ns));  // a damaged one may be later
+        if (file.bytes() != nullptr) add_newest(file.bytes(), file.size(), times);
     }
 }
+
 // 0: the process still runs.
 int64_t end_of(const std::string& path, const MappedFile& file, const NewestTimes& times) {
     const auto* header = static_cast<const FileHeader*>(file.bytes());
     if (owner_is_alive(path) && process_maps(header->pid, path)) return 0;
-    const auto newest =
-        times.find(std::string(header->host, strnlen(header->host, sizeof header->host)));
-    return newest != times.end() ? newest->second : 0;
+    return newest_time(times, *header);
 }
 
 // Adds the record files of `directory`, except for ranks in `taken`. False when one is damaged.
@@ -218,8 +206,8 @@ bool gather(const std::string& directory, Merged* merged) {
     std::error_code error;
     if (!rest.empty() && fs::equivalent(rest, directory, error)) rest.clear();
     NewestTimes times;
-    add_newest(directory, &times);
-    if (!rest.empty()) add_newest(rest, &times);
+    add_newest_of(directory, &times);
+    if (!rest.empty()) add_newest_of(rest, &times);
     good = add_files(directory, times, &taken, merged) && good;
     // A rank that moved its records after another rank had printed could not report their place.
     const std::string earlier = place_of_earlier_records(directory, merged->job);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -14,6 +15,8 @@
 
 #include "report/console/output.h"
 #include "report/console/process.h"
+#include "runtime/process/clock.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
 namespace {
@@ -116,6 +119,19 @@ std::vector<std::string> record_files(const std::string& directory) {
 
 bool holds_earlier_records(const std::string& directory) {
     return record_files(directory).size() < all_record_files(directory).size();
+}
+
+void add_newest(const void* file, size_t bytes, NewestTimes* times) {
+    NewestTime newest;
+    if (!newest_time_in(file, bytes, &newest)) return;
+    int64_t& of_host = (*times)[newest.host];
+    of_host = std::max(of_host, std::min(newest.unix_ns, unix_ns()));  // a damaged one may be later
+}
+
+int64_t newest_time(const NewestTimes& times, const FileHeader& header) {
+    const auto newest =
+        times.find(std::string(header.host, strnlen(header.host, sizeof header.host)));
+    return newest != times.end() ? newest->second : 0;
 }
 
 void remove_interrupted_copies(const std::string& directory) {

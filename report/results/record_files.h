@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +40,11 @@ struct RecordFile {
 std::optional<RecordFile> record_in_name(const std::string& name);
 // By rank, the first file of each before its second one.
 std::vector<RecordFile> all_record_files(const std::string& directory);
+
+// By host: the newest time in any record of a job, for processes whose end nobody saw.
+using NewestTimes = std::map<std::string, int64_t>;
+void add_newest(const void* file, size_t bytes, NewestTimes* times);
+int64_t newest_time(const NewestTimes& times, const FileHeader& header);  // 0: not known
 
 // Removes what interrupted copies of records left in `directory`.
 void remove_interrupted_copies(const std::string& directory);

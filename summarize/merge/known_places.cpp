@@ -11,8 +11,9 @@ uint32_t same_module(const Merged& into, const Merged& from, uint32_t number) {
     const char* const path = from.text.data() + wanted.path;
     for (uint32_t i = 0; i < into.modules.size(); i++) {
         const MergedModule& module = into.modules[i];
-        const bool same_file = module.build_id_bytes == wanted.build_id_bytes &&
-                               memcmp(module.build_id, wanted.build_id, sizeof wanted.build_id) == 0;
+        const bool same_file =
+            module.build_id_bytes == wanted.build_id_bytes &&
+            memcmp(module.build_id, wanted.build_id, sizeof wanted.build_id) == 0;
         if (same_file && strcmp(into.text.data() + module.path, path) == 0) return i;
     }
     return kNoModule;

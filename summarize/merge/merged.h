@@ -551,7 +551,7 @@ bool newest_time_in(const void* file, size_t bytes, NewestTime* newest);
 
 // The same without figures: only where the threads of the process are. The file may change
 // meanwhile. On failure nodes may have been added.
-bool add_places(Merged* into, const void* file, size_t bytes);
+bool add_places(Merged* into, const void* file, size_t bytes, int64_t end_unix_ns = 0);
 
 // A node's cell in a record file, its place in the merged records (kNoNode: it has none), the
 // thread it is of, and its links as they were read: other links show new nodes. Nodes below

@@ -32,10 +32,10 @@ T copy_whole(const void* from) {
 
 }  // namespace
 
-bool RecordReader::read_places() {
+bool RecordReader::read_places(int64_t end_unix_ns) {
     only_places_ = true;
     if (!read_header() || !text_.load() || !module_table_.load() || !read_modules()) return false;
-    find_end(0);
+    find_end(end_unix_ns);
     ThreadRecord thread;
     for (CellIndex cell = header_.first_thread; take(cell, &thread); cell = thread.next) {
         add_thread_figures(thread);
@@ -258,8 +258,8 @@ bool RecordReader::read_requests(uint32_t* active) {
     return true;
 }
 
-bool add_places(Merged* into, const void* file, size_t bytes) {
-    return RecordReader(file, bytes, into).read_places();
+bool add_places(Merged* into, const void* file, size_t bytes, int64_t end_unix_ns) {
+    return RecordReader(file, bytes, into).read_places(end_unix_ns);
 }
 
 }  // namespace dwell

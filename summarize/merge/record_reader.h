@@ -37,7 +37,7 @@ class RecordReader {
     bool read(int64_t end_unix_ns);
     // Only where its threads are: the statements and procedures that are open, without figures. The
     // file may change meanwhile.
-    bool read_places();
+    bool read_places(int64_t end_unix_ns);
     // The same with open entries, for nodes that a read() before has found.
     bool read_known_places(const GrowArray<NodeCell>& cells);
     bool tell_newest(NewestTime* newest);

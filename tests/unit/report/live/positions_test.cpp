@@ -53,7 +53,7 @@ class WherePositions : public testing::Test {
     LineResolver lines_;
 };
 
-using Needed = std::vector<uint32_t>;
+using Numbers = std::vector<uint32_t>;
 
 TEST_F(WherePositions, SayTheStatementAndItsTime) {
     in(&rank(2), "MPI_Recv", 1, 7);
@@ -62,7 +62,7 @@ TEST_F(WherePositions, SayTheStatementAndItsTime) {
     EXPECT_EQ(at.since_unix_ns, 1'700'000'002 * int64_t{kSecond});
     EXPECT_EQ(at.path.back().substr(0, 8), "MPI_Recv");
     EXPECT_EQ(at.partner, "rank 1, tag 7");
-    EXPECT_EQ(at.waits.ranks, Needed{1});
+    EXPECT_EQ(at.waits.ranks, Numbers{1});
 }
 
 TEST_F(WherePositions, OfAReceiveOfAnyRankNeedOneOfTheOthers) {
@@ -72,7 +72,7 @@ TEST_F(WherePositions, OfAReceiveOfAnyRankNeedOneOfTheOthers) {
     const Position at = read().threads.at(0);
     EXPECT_EQ(at.partner, "any rank, any tag");
     EXPECT_EQ(at.waits.needs, Needs::kAny);
-    EXPECT_EQ(at.waits.ranks, (Needed{1, 2}));
+    EXPECT_EQ(at.waits.ranks, (Numbers{1, 2}));
 }
 
 TEST_F(WherePositions, OfASubcommunicatorAreOfTheWorld) {
@@ -82,7 +82,7 @@ TEST_F(WherePositions, OfASubcommunicatorAreOfTheWorld) {
     rank(3);
     rank(3).add_comm(300, 42, 1, 2);
     const Position at = read().threads.at(0);
-    EXPECT_EQ(at.waits.ranks, Needed{2});
+    EXPECT_EQ(at.waits.ranks, Numbers{2});
     EXPECT_EQ(at.partner, "rank 2, tag 7, in a communicator of ranks 0,2");
 }
 
@@ -92,7 +92,7 @@ TEST_F(WherePositions, WaitForMembersThatHaveNotCome) {
     in(&rank(3, 4), "MPI_Recv", 0, 1);
     const Positions positions = read();
     EXPECT_EQ(positions.threads.at(0).partner, "rank 2, which has not come");
-    EXPECT_EQ(positions.threads.at(0).waits.ranks, Needed{2});
+    EXPECT_EQ(positions.threads.at(0).waits.ranks, Numbers{2});
     EXPECT_EQ(stuck(positions), (std::set<uint32_t>{0, 1, 2}));
 }
 
@@ -103,7 +103,7 @@ TEST_F(WherePositions, AMemberThatHasLeftAgainHasCome) {
     in(&rank(3, 4), "MPI_Recv", 0, 1);
     const Positions positions = read();
     EXPECT_EQ(positions.threads.at(1).partner, "rank 2, which has not come");
-    EXPECT_EQ(positions.threads.at(1).waits.ranks, Needed{2});
+    EXPECT_EQ(positions.threads.at(1).waits.ranks, Numbers{2});
 }
 
 TEST_F(WherePositions, NameAnotherCollective) {
@@ -120,7 +120,7 @@ TEST_F(WherePositions, NameTheRequestOfAWait) {
     file.add_request(8192, kSendRequest, kWorld, 1, 8);
     const Position at = read().threads.at(0);
     EXPECT_EQ(at.requests, std::vector<std::string>{"receive from rank 1, tag 7"});
-    EXPECT_EQ(at.waits.ranks, Needed{1});
+    EXPECT_EQ(at.waits.ranks, Numbers{1});
     EXPECT_EQ(at.waits.needs, Needs::kAll);
 }
 
@@ -183,7 +183,7 @@ TEST_F(WherePositions, NameTheHolderOfAWindow) {
     in(&waiter, "MPI_Win_lock", 0, 0, 700);
     const Position at = read().threads.at(2);
     EXPECT_EQ(at.partner, "rank 1, which holds the lock of rank 0");
-    EXPECT_EQ(at.waits.ranks, Needed{1});
+    EXPECT_EQ(at.waits.ranks, Numbers{1});
 }
 
 TEST_F(WherePositions, OfThreadsNameTheHolderOfALock) {
@@ -194,7 +194,7 @@ TEST_F(WherePositions, OfThreadsNameTheHolderOfALock) {
     file.last_thread().wanted = {0xabc, 0x6000, 4 * kSecond,
                                  static_cast<uint32_t>(OmpConstruct::kLock), 0};
     const Position at = read().threads.at(1);
-    EXPECT_EQ(at.waits.threads, Needed{0});
+    EXPECT_EQ(at.waits.threads, Numbers{0});
     EXPECT_EQ(at.partner.substr(0, 25), "thread 0, which holds the");
 }
 

@@ -11,15 +11,15 @@
 namespace dwell {
 namespace {
 
-constexpr int64_t kSecond_ns = 1'000'000'000;
-constexpr int64_t kNow = 1'700'000'100 * kSecond_ns;
+constexpr int64_t kOneSecond_ns = 1'000'000'000;
+constexpr int64_t kNow = 1'700'000'100 * kOneSecond_ns;
 
 Position at(uint32_t rank, std::vector<std::string> path, bool in_call = true) {
     Position position;
     position.rank = rank;
     position.state = 'R';
     position.is_in_call = in_call;
-    position.since_unix_ns = kNow - 8 * kSecond_ns;
+    position.since_unix_ns = kNow - 8 * kOneSecond_ns;
     position.path = std::move(path);
     return position;
 }
@@ -30,7 +30,7 @@ Positions hang() {
     all.world_size = 6;
     all.program = "/home/u/hang";
     all.host = "node1";
-    all.start_unix_ns = kNow - 10 * kSecond_ns;
+    all.start_unix_ns = kNow - 10 * kOneSecond_ns;
     for (uint32_t rank = 0; rank < 6; ++rank) {
         if (rank == 2) {
             all.threads.push_back(at(2, {"main", "MPI_Recv hang.c:8"}));
@@ -59,6 +59,18 @@ std::string in_one_line(std::string text) {
         if (one != ' ' || single.empty() || single.back() != ' ') single += one;
     }
     return single;
+}
+
+// Of a job that has ended, times count until its end.
+TEST(WhereText, OfADeadJobSaysWhereItWas) {
+    Positions all = hang();
+    for (Position& position : all.threads) {
+        position.state = '\0';
+        position.end_unix_ns = kNow - 3 * kOneSecond_ns;
+    }
+    const std::string text = text_of(all);
+    EXPECT_NE(text.find("for 7.00 s; it has ended"), std::string::npos) << text;
+    EXPECT_NE(text.find("for 5.00 s, waits for"), std::string::npos) << text;
 }
 
 TEST(WhereText, NamesTheCircleWithTheOddOneFirst) {
@@ -157,7 +169,7 @@ TEST(WhereJson, HoldsEachThread) {
     EXPECT_EQ(json["threads"].size(), 6u);
     EXPECT_EQ(json["stuck"], nlohmann::json({0, 1, 2, 3, 4, 5}));
     EXPECT_EQ(json["threads"][2]["waits_for"], nlohmann::json({0}));
-    EXPECT_EQ(json["threads"][2]["for_ns"], 8 * kSecond_ns);
+    EXPECT_EQ(json["threads"][2]["for_ns"], 8 * kOneSecond_ns);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The time axis of ranks and of the job, from record files made by hand: one tick is a nanosecond.
 #include "summarize/merge/merged_axis.h"
 
+#include "runtime/contract/omp_constructs.h"
 #include "runtime/contract/record_layout.h"
 #include "tests/unit/summarize/merge/two_ranks.h"
 
@@ -171,6 +172,71 @@ TEST(TheRecordAxis, AnOpenCallLastsUpToTheNewestTime) {
     EXPECT_EQ(merged.axis[0].sum.waiting_ns, kBin - 400);
     EXPECT_EQ(merged.axis[1].sum.waiting_ns, kBin);
     EXPECT_EQ(merged.axis[2].sum.waiting_ns, 70u);
+}
+
+// A rank that computed from 10 bins on, went into `call` 400 ticks later, and died at 13 bins. With
+// dwell's own 30 ticks, all before.
+RecordFile died_in(const char* call) {
+    RecordFile file(0, 1);
+    file.header().state = FileState::kRunning;
+    file.header().death_ticks = 13 * kBin + 30;
+    const CellIndex root = file.add_thread(0, {1, 1000, 1000, 1000});
+    const CellIndex node = file.add_communication(root, 0, 0x50, call, {0, 0, UINT64_MAX, 0});
+    ThreadRecord& thread = file.last_thread();
+    thread.intrusion_ticks = 30;
+    thread.open.node = node;
+    thread.open_depth = 1;
+    thread.open.entry_ticks = 10 * kBin + 430;
+    thread.last_ticks = 10 * kBin + 30;
+    thread.axis.bin_end = 11 * kBin;
+    thread.axis.first_bin = 10;
+    thread.axis.bin_shift = kShift;
+    thread.axis.from = 10 * kBin;
+    return file;
+}
+
+uint64_t sum_of(const Merged& merged, uint64_t AxisFigures::*figure) {
+    uint64_t sum = 0;
+    for (const MergedAxisBin& bin : merged.axis) sum += bin.sum.*figure;
+    return sum;
+}
+
+// As in the figures of its node.
+TEST(TheRecordAxis, AnOpenCallLastsUntilItsProcessDied) {
+    for (const char* call : {"MPI_Recv", "MPI_Comm_dup", "MPI_Init"}) {
+        const Merged merged = read(died_in(call));
+        EXPECT_EQ(numbers(merged), (Numbers{10, 11, 12})) << call;
+        const Totals& totals = merged.nodes[1].totals;
+        EXPECT_EQ(totals.unfinished_ns, 3 * kBin - 400) << call;
+        EXPECT_EQ(sum_of(merged, &AxisFigures::computation_ns), 400u) << call;
+        EXPECT_EQ(sum_of(merged, &AxisFigures::waiting_ns), totals.blocked_ns) << call;
+        EXPECT_EQ(sum_of(merged, &AxisFigures::transfer_ns), totals.time_ns - totals.blocked_ns)
+            << call;
+    }
+    EXPECT_EQ(read(died_in("MPI_Init")).nodes[1].totals.blocked_ns, 0u);
+}
+
+TEST(TheRecordAxis, WhoComputedWhenItDiedHasComputation) {
+    RecordFile file = died_in("MPI_Recv");
+    file.last_thread().open_depth = 0;
+    const Merged merged = read(file);
+    EXPECT_EQ(computation(merged, &MergedAxisBin::sum), (Numbers{kBin, kBin, kBin}));
+}
+
+// A thread of OpenMP that waited in a barrier from 11 bins on.
+TEST(TheRecordAxis, AnOpenBarrierLastsUntilItsProcessDied) {
+    RecordFile file = died_in("MPI_Recv");
+    ThreadRecord& thread = file.last_thread();
+    thread.open_depth = 0;
+    const CellIndex barrier = file.add_probe(thread.root, SiteKind::kOpenMp, 0, 0x60, {});
+    file.at<Node>(barrier).site.call = static_cast<uint16_t>(OmpConstruct::kBarrier);
+    file.open_probe(barrier, 11 * kBin);
+    const Merged merged = read(file);
+    EXPECT_EQ(sum_of(merged, &AxisFigures::computation_ns), kBin);
+    EXPECT_EQ(sum_of(merged, &AxisFigures::omp_wait_ns), 2 * kBin);
+    uint64_t wait_ns = 0;
+    for (const MergedNode& node : merged.nodes) wait_ns += node.totals.omp_wait_ns;
+    EXPECT_EQ(wait_ns, 2 * kBin);
 }
 
 TEST(TheRecordAxis, AHangOfHoursWidensTheBins) {
