@@ -1,9 +1,11 @@
-// The tables of tally. The figures of the first test are those of the manual of AIMS 2.2 (figure
-// 2-10: routine summary of a matrix transposition); the others follow by arithmetic.
+// The tables of tally. The times of the first test are those of the manual of AIMS 2.2 (figure
+// 2-10: routine summary of a matrix transposition), which cuts digits that are rounded here; the
+// others follow by arithmetic.
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "report/figures/text_style.h"
 #include "report/text/text_report.h"
 #include "tests/unit/support/profile_builder.h"
 
@@ -84,9 +86,9 @@ TEST(Tally, FitsIntoItsColumns) {
     add_routine(&builder, "a_very_long_name_that_needs_more_room_than_there_is", 1000, 500, 250);
     const std::string sampled = "NCPU STATISTIC, sampled\nRoutine\t1\t2\nstep\t0.100\t12.000\n";
     const std::string text = write_tally(builder.finish(), sampled, false, 120);
-    for (const std::string& line : lines_of(text)) EXPECT_LE(line.size(), 120u) << line;
-    EXPECT_NE(text.find("NCPU STATISTIC, sampled\nRoutine             1       2\n"
-                        "step            0.100  12.000\n"),
+    for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), 120) << line;
+    EXPECT_NE(text.find("NCPU STATISTIC, sampled\nRoutine      1       2\n"
+                        "step     0.100  12.000\n"),
               std::string::npos)
         << text;
 }
