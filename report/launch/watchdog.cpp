@@ -34,8 +34,8 @@ std::string hang_text(const std::string& directory, const Merged& merged, uint64
     // Polls that found nothing are calls, but nobody moves.
     for (Position& position : positions.threads) position.moved = false;
     add_findings(directory, merged, &positions);
-    return "nothing has moved for " + std::to_string(still_ns / kSecond_ns) + " s\n" +
-           where_text(positions, unix_ns(), options);
+    positions.still_ns = static_cast<int64_t>(still_ns);
+    return where_text(positions, unix_ns(), options);
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void Watchdog::watch() {
 
 // `dwell run` stops with its program, and cannot tell of it then.
 bool Watchdog::is_lowest(const std::string& directory) const {
-    for (const RecordFile& file : all_record_files(directory)) {
+    for (const RankFile& file : all_record_files(directory)) {
         if (own_rank_ < 0 || file.rank == static_cast<unsigned long>(own_rank_)) return true;
         const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
         const bool watched = header && header->watcher > 0;

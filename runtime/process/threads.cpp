@@ -15,10 +15,10 @@
 #include <type_traits>
 
 #include "runtime/contract/raw_io.h"
-#include "runtime/contract/thread_names.h"
 #include "runtime/contract/virtual_clock.h"
 #include "runtime/process/hooks.h"
 #include "runtime/process/reset.h"
+#include "runtime/process/thread_names.h"
 #include "runtime/process/time_axis.h"
 
 namespace dwell {

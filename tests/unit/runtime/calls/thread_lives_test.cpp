@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/contract/thread_names.h"
+#include "runtime/process/thread_names.h"
 #include "tests/unit/support/recording.h"
 
 namespace dwell {

@@ -1,6 +1,6 @@
 // The common name of threads that use one record in succession.
-#ifndef DWELL_RUNTIME_CONTRACT_THREAD_NAMES_H_
-#define DWELL_RUNTIME_CONTRACT_THREAD_NAMES_H_
+#ifndef DWELL_RUNTIME_PROCESS_THREAD_NAMES_H_
+#define DWELL_RUNTIME_PROCESS_THREAD_NAMES_H_
 
 #include <string.h>
 
@@ -25,4 +25,4 @@ inline void join_thread_name(char (&kept)[kThreadNameBytes], const char* other) 
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_CONTRACT_THREAD_NAMES_H_
+#endif  // DWELL_RUNTIME_PROCESS_THREAD_NAMES_H_
