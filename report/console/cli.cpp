@@ -331,7 +331,8 @@ tl::expected<TopOptions, CliEnd> parse_top(const std::vector<std::string>& words
         ->check(CLI::Range(1, 1000));
     app.add_option("--alarm", options.alarms,
                    "Such as 'wait>30%': marks it, and --once ends with exit code 3")
-        ->type_name("ALARM");
+        ->type_name("ALARM")
+        ->allow_extra_args(false);  // a job may follow
     app.add_option("--width", options.width, "Columns (default: the terminal's, else 80)")
         ->type_name("N")
         ->check(CLI::Range(kLeastWidth, kMostWidth));

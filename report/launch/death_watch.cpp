@@ -24,12 +24,6 @@ constexpr int kLeastWait_ms = 10;
 constexpr int kMostWait_ms = 1000;
 constexpr uint64_t kPartOfAge = 20;  // a new file is found within this part of the time so far
 
-// As in the observed processes (runtime/process/state.h).
-uint64_t ticks_now() {
-    static const bool use_tsc = has_invariant_tsc();
-    return use_tsc ? read_tsc() : monotonic_ns();
-}
-
 FileHeader* map_header(const std::string& path) {
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return nullptr;

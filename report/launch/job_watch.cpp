@@ -20,7 +20,7 @@ constexpr uint64_t kAnswerHolds_ns = 1'000'000'000;
 
 // `dwell run` stops with its program, and cannot watch then.
 bool has_lowest_rank(const std::string& directory, int own_rank) {
-    for (const RecordFile& file : all_record_files(directory)) {
+    for (const RankFile& file : all_record_files(directory)) {
         if (own_rank < 0 || file.rank == static_cast<unsigned long>(own_rank)) return true;
         const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
         const bool watched = header && header->watcher > 0;

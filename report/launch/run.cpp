@@ -35,10 +35,10 @@
 #include "report/results/show.h"
 #include "report/sampling/sample_drain.h"
 #include "runtime/contract/job_name.h"
-#include "runtime/contract/out_directory.h"
 #include "runtime/contract/settings.h"
 #include "runtime/contract/status_page.h"
 #include "runtime/process/clock.h"
+#include "runtime/process/out_directory.h"
 
 namespace dwell {
 namespace {

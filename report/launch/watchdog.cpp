@@ -29,8 +29,8 @@ std::string hang_text(const std::string& directory, const Merged& merged, uint64
     // Polls that found nothing are calls, but nobody moves.
     for (Position& position : positions.threads) position.moved = false;
     add_findings(directory, merged, &positions);
-    return "nothing has moved for " + std::to_string(still_ns / kSecond_ns) + " s\n" +
-           where_text(positions, unix_ns(), options);
+    positions.still_ns = static_cast<int64_t>(still_ns);
+    return where_text(positions, unix_ns(), options);
 }
 
 }  // namespace

@@ -22,14 +22,17 @@ constexpr int64_t kEndOfAll_ns = 500'000'000;  // a launcher takes part of it to
 // Ranks that were not there any more when the last ones ended.
 std::set<uint32_t> gone_before(const Merged& merged, const Positions& positions) {
     std::set<uint32_t> gone;
+    std::set<uint32_t> guessed;
     RankReader reader(merged.ranks);
     for (MergedRank rank{}; reader.next(&rank);) {
         if (rank.state != static_cast<uint32_t>(FileState::kRunning)) gone.insert(rank.rank);
+        if ((rank.flags & kFileEndGuessed) != 0) guessed.insert(rank.rank);
     }
     int64_t last = 0;
     for (const Position& position : positions.threads) last = std::max(last, position.end_unix_ns);
     for (const Position& position : positions.threads) {
-        if (position.end_unix_ns + kEndOfAll_ns < last) gone.insert(position.rank);
+        const bool known = guessed.count(position.rank) == 0;
+        if (known && position.end_unix_ns + kEndOfAll_ns < last) gone.insert(position.rank);
     }
     return gone;
 }

@@ -61,6 +61,7 @@ struct Positions {
     std::string host;
     int64_t start_unix_ns = 0;
     std::map<std::string, int64_t> snapshot_age_ns;  // by host; none: read as it is now
+    int64_t still_ns = 0;  // how long there was no progress, where it is known (progress.h)
 };
 
 // `before`: an earlier reading of the same job, or null. `lines` keeps what it has resolved, for

@@ -296,6 +296,7 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
         }
         at->here.push_back(&position);
     }
+    if (positions.still_ns != 0) still_ns = static_cast<double>(positions.still_ns);
     const std::string movement = is_dead(positions) ? "it has ended"
                                  : moving.empty()
                                      ? "nothing has moved for " + time_text(still_ns, utf8)

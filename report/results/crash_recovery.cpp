@@ -37,12 +37,12 @@ constexpr std::string_view kShelterSuffix = ".records";
 constexpr const char* kBeforeSuffix = "-before";
 
 // A launcher may end before its last process; `patience` limits the wait.
-std::vector<RecordFile> files_of_the_dead(const std::string& directory, bool patient) {
+std::vector<RankFile> files_of_the_dead(const std::string& directory, bool patient) {
     for (int attempt = 0;; ++attempt) {
         const bool last = patient && attempt == 20;
-        std::vector<RecordFile> dead;
-        const std::vector<RecordFile> all = all_record_files(directory);
-        for (const RecordFile& file : all) {
+        std::vector<RankFile> dead;
+        const std::vector<RankFile> all = all_record_files(directory);
+        for (const RankFile& file : all) {
             const std::string path = directory + "/" + file.name;
             const bool dead_now = last ? !owner_is_alive(path) : is_settled(path);
             if (dead_now) dead.push_back(file);
@@ -82,7 +82,7 @@ bool first_to_speak(const std::string& directory, std::string* run) {
 }
 
 bool keeps_others(const std::string& directory, const std::string& job) {
-    for (const RecordFile& file : all_record_files(directory)) {
+    for (const RankFile& file : all_record_files(directory)) {
         const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
         if (header && text_of(header->job, sizeof header->job) != job) return true;
     }
@@ -133,7 +133,7 @@ bool all_replaced(const std::string& directory, int own_rank) {
 // is known: to children. The end of `pid` means nothing for them.
 bool all_of_others(const std::string& directory, int own_rank, pid_t pid) {
     bool others = false;
-    for (const RecordFile& file : all_record_files(directory)) {
+    for (const RankFile& file : all_record_files(directory)) {
         if (own_rank >= 0 && file.rank != static_cast<unsigned long>(own_rank)) continue;
         const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
         if (header && header->pid == pid) return false;
@@ -143,11 +143,11 @@ bool all_of_others(const std::string& directory, int own_rank, pid_t pid) {
 }
 
 // Whether the process of `file` became another program by exec, with records among `files`.
-bool went_on(const std::string& directory, const RecordFile& file,
-             const std::vector<RecordFile>& files) {
+bool went_on(const std::string& directory, const RankFile& file,
+             const std::vector<RankFile>& files) {
     if (file.pid != 0) return false;
     const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
-    return header && std::any_of(files.begin(), files.end(), [&](const RecordFile& other) {
+    return header && std::any_of(files.begin(), files.end(), [&](const RankFile& other) {
                return other.rank == file.rank && other.pid == header->pid;
            });
 }
@@ -246,8 +246,8 @@ bool is_of_same_job(const std::string& one, const std::string& other) {
 // Moves `files`; false when one could not be moved. Both files of a process show that it called
 // exec: the second one is moved last, also for other processes that move the same files, and then
 // replaces the first.
-bool move_all(const std::string& from, Shelter* to, const std::vector<RecordFile>& files) {
-    for (const RecordFile& file : files) {
+bool move_all(const std::string& from, Shelter* to, const std::vector<RankFile>& files) {
+    for (const RankFile& file : files) {
         const std::string origin = from + "/" + file.name;
         const bool before = went_on(from, file, files) && make_place_before(to);
         const std::string first = kFilePrefix + std::to_string(file.rank);
@@ -368,20 +368,20 @@ std::string choose_record_shelter(const std::string& out_directory, const std::s
 bool recover_records(const Recovery& rescue) {
     char directory[4096];
     if (!record_directory(directory, sizeof directory, rescue.job.c_str())) return false;
-    const std::vector<RecordFile> files = files_of_the_dead(directory, rescue.own_rank < 0);
+    const std::vector<RankFile> files = files_of_the_dead(directory, rescue.own_rank < 0);
     if (files.empty()) return false;
-    const auto is_own = [&rescue](const RecordFile& file) {
+    const auto is_own = [&rescue](const RankFile& file) {
         return rescue.own_rank < 0 || file.rank == static_cast<unsigned long>(rescue.own_rank);
     };
     if (std::none_of(files.begin(), files.end(), is_own)) return false;
     const std::string from = directory;
     // Only initialisation was recorded, by an observed library or by MPI. Another parent may be
     // removing the same files: a file that vanished after it was read counts as empty, too.
-    if (std::all_of(files.begin(), files.end(), [&from](const RecordFile& file) {
+    if (std::all_of(files.begin(), files.end(), [&from](const RankFile& file) {
             const std::string path = from + "/" + file.name;
             return holds_nothing(path) || access(path.c_str(), F_OK) != 0;
         })) {
-        for (const RecordFile& file : files) unlink((from + "/" + file.name).c_str());
+        for (const RankFile& file : files) unlink((from + "/" + file.name).c_str());
         remove_if_done(from);
         return false;
     }
@@ -397,7 +397,7 @@ bool recover_records(const Recovery& rescue) {
                                          (others ? ", and a process that it started ended" : "") +
                                          " before its profile was written; to see what was "
                                          "counted type: dwell recover ";
-    const auto last = std::find_if_not(files.begin(), files.end(), [&](const RecordFile& file) {
+    const auto last = std::find_if_not(files.begin(), files.end(), [&](const RankFile& file) {
         return went_on(from, file, files);
     });
     std::string run = run_name(program_of(from + "/" + last->name), rescue.job);
@@ -439,8 +439,8 @@ bool recover_records(const Recovery& rescue) {
 std::vector<std::string> save_records(const Recovery& rescue) {
     char from[4096];
     if (!record_directory(from, sizeof from, rescue.job.c_str())) return {};
-    std::vector<RecordFile> files = all_record_files(from);
-    std::erase_if(files, [&](const RecordFile& file) {
+    std::vector<RankFile> files = all_record_files(from);
+    std::erase_if(files, [&](const RankFile& file) {
         return rescue.own_rank >= 0 && file.rank != static_cast<unsigned long>(rescue.own_rank);
     });
     if (files.empty()) return {};
@@ -450,9 +450,12 @@ std::vector<std::string> save_records(const Recovery& rescue) {
                      rescue.out_directory, run, rescue.job, ""};
     if (to.last.empty()) return {};
     std::vector<std::string> copies;
-    for (const RecordFile& file : files) {
+    for (const RankFile& file : files) {
         copies.push_back(to.last + "/" + file.name);
-        const Outcome copied = copy_file(std::string(from) + "/" + file.name, copies.back());
+        const Outcome copied =
+            copy_file(std::string(from) + "/" + file.name, copies.back()).and_then([&] {
+                return note_copy(copies.back());
+            });
         if (!copied) say(copied.error());
     }
     if (!speaker) return copies;

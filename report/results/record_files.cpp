@@ -1,10 +1,12 @@
 // Finds and describes record files; see record_files.h.
 #include "report/results/record_files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -64,7 +66,7 @@ bool process_maps(pid_t pid, const std::string& path) {
     return false;
 }
 
-std::optional<RecordFile> record_in_name(const std::string& name) {
+std::optional<RankFile> record_in_name(const std::string& name) {
     const size_t prefix = std::char_traits<char>::length(kFilePrefix);
     if (name.compare(0, prefix, kFilePrefix) != 0) return std::nullopt;
     const std::string numbers = name.substr(prefix);
@@ -76,20 +78,20 @@ std::optional<RecordFile> record_in_name(const std::string& name) {
             return std::nullopt;
         }
     }
-    return RecordFile{std::strtoul(rank.c_str(), nullptr, 10),
-                      second ? std::strtol(pid.c_str(), nullptr, 10) : 0, name};
+    return RankFile{std::strtoul(rank.c_str(), nullptr, 10),
+                    second ? std::strtol(pid.c_str(), nullptr, 10) : 0, name};
 }
 
 // By rank, the first file of each before its second one.
-std::vector<RecordFile> all_record_files(const std::string& directory) {
-    std::vector<RecordFile> found;
+std::vector<RankFile> all_record_files(const std::string& directory) {
+    std::vector<RankFile> found;
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
         if (auto file = record_in_name(entry.path().filename().string())) {
             found.push_back(*std::move(file));
         }
     }
-    std::sort(found.begin(), found.end(), [](const RecordFile& one, const RecordFile& other) {
+    std::sort(found.begin(), found.end(), [](const RankFile& one, const RankFile& other) {
         return std::tie(one.rank, one.pid) < std::tie(other.rank, other.pid);
     });
     return found;
@@ -106,7 +108,7 @@ bool is_settled(const std::string& path) {
 std::vector<std::string> record_files(const std::string& directory) {
     std::vector<std::string> names;
     std::optional<unsigned long> rank;
-    for (RecordFile& file : all_record_files(directory)) {
+    for (RankFile& file : all_record_files(directory)) {
         if (rank == file.rank) {
             names.back() = std::move(file.name);
         } else {
@@ -132,6 +134,27 @@ int64_t newest_time(const NewestTimes& times, const FileHeader& header) {
     const auto newest =
         times.find(std::string(header.host, strnlen(header.host, sizeof header.host)));
     return newest != times.end() ? newest->second : 0;
+}
+
+// As in the observed processes (runtime/process/state.h).
+uint64_t ticks_now() {
+    static const bool use_tsc = has_invariant_tsc();
+    return use_tsc ? read_tsc() : monotonic_ns();
+}
+
+Outcome note_copy(const std::string& path) {
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    FileHeader header;
+    bool noted = file >= 0 && pread(file, &header, sizeof header, 0) == sizeof header;
+    if (noted && header.state == FileState::kRunning && header.death_ticks == 0) {
+        header.watcher = kWentOn;
+        header.death_ticks = ticks_now();
+        noted = pwrite(file, &header, sizeof header, 0) == sizeof header;
+    }
+    const int error = errno;
+    if (file >= 0) close(file);
+    if (noted) return {};
+    return tl::make_unexpected(path + " not changed: " + strerror(error));
 }
 
 void remove_interrupted_copies(const std::string& directory) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "report/console/output.h"
 #include "runtime/contract/record_layout.h"
 
 namespace dwell {
@@ -32,19 +33,24 @@ bool process_maps(pid_t pid, const std::string& path);
 std::vector<std::string> record_files(const std::string& directory);
 // Whether there are other files: the first files of such processes.
 bool holds_earlier_records(const std::string& directory);
-struct RecordFile {
+struct RankFile {
     unsigned long rank;
     long pid;  // nonzero: second file of the rank, "rank.<n>.<pid>"
     std::string name;
 };
-std::optional<RecordFile> record_in_name(const std::string& name);
+std::optional<RankFile> record_in_name(const std::string& name);
 // By rank, the first file of each before its second one.
-std::vector<RecordFile> all_record_files(const std::string& directory);
+std::vector<RankFile> all_record_files(const std::string& directory);
 
 // By host: the newest time in any record of a job, for processes whose end nobody saw.
 using NewestTimes = std::map<std::string, int64_t>;
 void add_newest(const void* file, size_t bytes, NewestTimes* times);
 int64_t newest_time(const NewestTimes& times, const FileHeader& header);  // 0: not known
+
+// Now, in the ticks of record files of this host.
+uint64_t ticks_now();
+// Notes in a copy of a record file that its process went on when it was made.
+Outcome note_copy(const std::string& path);
 
 // Removes what interrupted copies of records left in `directory`.
 void remove_interrupted_copies(const std::string& directory);

@@ -413,8 +413,12 @@ const LiveSnapshot& LiveView::read(uint32_t rank, bool with_ranks) {
 // The same as `dwell recover` would do with these files, or as the ranks have done.
 void LiveView::finish(uint32_t only) {
     if (final_ == nullptr) {
+        NewestTimes times;
+        for (const auto& [number, rank] : ranks_) rank.file.tell_newest(&times);
         Merged merged;
-        for (auto& [number, rank] : ranks_) rank.file.read_all(&merged);
+        for (auto& [number, rank] : ranks_) {
+            rank.file.read_all(&merged, newest_time(times, rank.header));
+        }
         estimate_blocked(&merged);
         live_.reset();
         final_ = std::make_unique<Profile>(build_profile(merged));

@@ -93,10 +93,10 @@ FileHeader WatchedFile::header() const {
     return header;
 }
 
-bool WatchedFile::read_all(Merged* merged) {
+bool WatchedFile::read_all(Merged* merged, int64_t end_unix_ns) {
     if (!map()) return false;
     cells_.clear();
-    if (!add_record_file(merged, bytes_, size_, 0, &cells_)) {
+    if (!add_record_file(merged, bytes_, size_, end_unix_ns, &cells_)) {
         cells_.clear();
         return false;
     }

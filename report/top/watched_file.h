@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "report/results/record_files.h"
 #include "runtime/contract/record_layout.h"
 #include "summarize/merge/merged.h"
 #include "summarize/merge/tick_scale.h"
@@ -35,7 +36,8 @@ class WatchedFile {
 
     FileHeader header() const;
     // Adds all of it to `merged`, and knows its nodes from then on.
-    bool read_all(Merged* merged);
+    bool read_all(Merged* merged, int64_t end_unix_ns = 0);
+    void tell_newest(NewestTimes* times) const { add_newest(bytes_, size_, times); }
     // Adds the present figures of the known nodes to `totals` (by node of `merged`), and where the
     // threads are to `merged`. `rest`: the node of `merged` for the time of threads outside of all
     // nodes, or kNoNode.

@@ -597,13 +597,14 @@ struct FileHeader {
     CellIndex first_requests;  // RequestBlock
     uint32_t requests_unseen;  // entries of the request table outside of the file, for lack of room
     // Stored from outside by a `dwell run` on the same host: its process id, and the real ticks at
-    // which it saw this process end; 0: not seen.
+    // which it saw this process end; 0: not seen. kWentOn: a copy of records, made at death_ticks.
     int32_t watcher;
     uint64_t death_ticks;
     uint64_t paused_since;   // real ticks of the MPI_Pcontrol(0) under way; 0: none
     uint64_t pid_namespace;  // inode of the namespace of `pid`, 0: unknown
 };
 constexpr uint32_t kHeaderCells = 20;
+constexpr int32_t kWentOn = -1;
 
 static_assert(sizeof(Site) == 16);
 static_assert(sizeof(Node) == kCellBytes);

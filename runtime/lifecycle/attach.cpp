@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "runtime/calltree/python_frames.h"
-#include "runtime/contract/out_directory.h"
 #include "runtime/contract/settings.h"
 #include "runtime/io/io_wrappers.h"
 #include "runtime/lifecycle/lifecycle.h"
@@ -27,6 +26,7 @@
 #include "runtime/probes/probes.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/process/injection.h"
+#include "runtime/process/out_directory.h"
 #include "runtime/process/time_axis.h"
 #include "runtime/sampling/sampling.h"
 #include "runtime/wrappers/mpi_semantics.h"

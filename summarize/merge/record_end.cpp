@@ -19,7 +19,7 @@ uint64_t not_virtual(const ThreadRecord& thread) {
 
 uint64_t RecordReader::newest_ticks() const {
     uint64_t newest = std::max({header_.start_ticks, header_.init_ticks, header_.usage_ticks,
-                                header_.end_ticks, header_.paused_since});
+                                header_.end_ticks, header_.death_ticks, header_.paused_since});
     ThreadRecord thread;
     CellIndex cell = header_.first_thread;
     // A damaged list may be circular.
@@ -40,7 +40,7 @@ void RecordReader::find_end(int64_t end_unix_ns) {
         end_ticks_ = header_.end_ticks;
     } else if (header_.death_ticks != 0) {
         end_ticks_ = header_.death_ticks;
-        end_flag_ = kFileEndSeen;
+        end_flag_ = header_.watcher == kWentOn ? kFileEndGuessed : kFileEndSeen;
     } else if (end_unix_ns != 0) {
         const int64_t lived_ns = std::max<int64_t>(end_unix_ns - header_.start_unix_ns, 0);
         end_ticks_ = header_.start_ticks + scale(static_cast<uint64_t>(lived_ns),

@@ -1,8 +1,8 @@
 // Checks whether a directory can be created and written, before there is anything to write. Used by
 // `dwell run`, which otherwise starts nothing, and by libdwell.so under plain LD_PRELOAD, which
 // warns. No dependency beyond libc; creates nothing.
-#ifndef DWELL_RUNTIME_CONTRACT_OUT_DIRECTORY_H_
-#define DWELL_RUNTIME_CONTRACT_OUT_DIRECTORY_H_
+#ifndef DWELL_RUNTIME_PROCESS_OUT_DIRECTORY_H_
+#define DWELL_RUNTIME_PROCESS_OUT_DIRECTORY_H_
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,4 +46,4 @@ inline int standing_directory_obstacle(const char* path) {
 
 }  // namespace dwell
 
-#endif  // DWELL_RUNTIME_CONTRACT_OUT_DIRECTORY_H_
+#endif  // DWELL_RUNTIME_PROCESS_OUT_DIRECTORY_H_
