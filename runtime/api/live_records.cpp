@@ -20,7 +20,8 @@ bool overlap(const ModuleRecord* a, const ModuleRecord* b) {
 
 }  // namespace
 
-LiveThread::LiveThread(const ThreadRecord* record, uint64_t now) : record_(record) {
+LiveThread::LiveThread(const ThreadRecord* record, uint64_t now)
+    : record_(record), now_(recording_now(now)) {
     const Thread* const writer = writer_of(record);
     uint64_t gone = read_word(&record->intrusion_ticks) + read_word(&record->paused_ticks);
     if (writer != nullptr) {
@@ -28,23 +29,31 @@ LiveThread::LiveThread(const ThreadRecord* record, uint64_t now) : record_(recor
         // Pauses that the thread has not noticed yet.
         gone += beyond(read_word(&g_live->paused_ticks), read_word(&writer->paused_ticks));
     }
-    now = recording_now(now);
-    now_virtual_ = beyond(now, gone);
-    // In the order that OpenCall asks for.
-    const uint64_t entered = __atomic_load_n(&record->open.entry_ticks, __ATOMIC_ACQUIRE);
-    const CellIndex node = read_word(&record->open.node);
-    const bool is_in_call = __atomic_load_n(&record->open_depth, __ATOMIC_ACQUIRE) != 0;
-    if (is_in_call && read_word(&record->last_ticks) < entered) {
-        call_ = node;
-        call_ticks_ = beyond(now, entered);
-    }
+    now_virtual_ = beyond(now_, gone);
+}
+
+// In the order that OpenCall asks for.
+uint64_t LiveThread::call_ticks(CellIndex cell) const {
+    const uint64_t entered = __atomic_load_n(&record_->open.entry_ticks, __ATOMIC_ACQUIRE);
+    const bool here = __atomic_load_n(&record_->open.node, __ATOMIC_ACQUIRE) == cell &&
+                      __atomic_load_n(&record_->open_depth, __ATOMIC_ACQUIRE) != 0;
+    return here && read_word(&record_->last_ticks) < entered ? beyond(now_, entered) : 0;
 }
 
 uint64_t LiveThread::open_ticks(CellIndex cell, const Node& node) const {
-    if (node.site.kind == SiteKind::kCommunication) return cell == call_ ? call_ticks_ : 0;
+    if (node.site.kind == SiteKind::kCommunication) return call_ticks(cell);
     if (node.site.open == 0) return 0;
+    const uint32_t depth = read_word(&record_->probe_depth);
+    const CellIndex stack = read_link(&record_->probe_stack);
+    const uint32_t entries = stack != 0 ? read_word(&record_->probe_stack_entries) : 0;
     uint64_t ticks = 0;
-    for_each_open([&](CellIndex open, uint64_t so_far) { ticks += open == cell ? so_far : 0; });
+    for (uint32_t i = 1; i <= depth && i < entries; ++i) {
+        const ProbeEntry entry = read_value(cell_at<const ProbeEntry>(stack) + i);
+        const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
+        if (entry.node != cell || ((entry.flags & kEntryUntimed) != 0 && !stopped)) continue;
+        // The field of a stopped entry holds the duration up to the stop.
+        ticks += stopped ? entry.entry_virtual : beyond(now_virtual_, entry.entry_virtual);
+    }
     return ticks;
 }
 

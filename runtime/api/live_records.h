@@ -62,32 +62,16 @@ class LiveThread {
     LiveThread(const ThreadRecord* record, uint64_t now);
 
     CellIndex root() const { return read_link(&record_->root); }
-    // Calls work(cell, ticks so far) for each open entry that is being timed, and for the call of
-    // MPI under way.
-    template <typename Work>
-    void for_each_open(Work work) const {
-        const uint32_t depth = read_word(&record_->probe_depth);
-        const CellIndex stack = read_link(&record_->probe_stack);
-        const uint32_t entries = stack != 0 ? read_word(&record_->probe_stack_entries) : 0;
-        for (uint32_t i = 1; i <= depth && i < entries; ++i) {
-            const ProbeEntry entry = read_value(cell_at<const ProbeEntry>(stack) + i);
-            const bool stopped = (entry.flags & (kEntryStopped | kEntryAway)) != 0;
-            if ((entry.flags & kEntryUntimed) != 0 && !stopped) continue;
-            // The field of a stopped entry holds the duration up to the stop.
-            work(entry.node, stopped ? entry.entry_virtual : since(entry.entry_virtual));
-        }
-        if (call_ != 0) work(call_, call_ticks_);
-    }
-    // The ticks so far of what is open at a node of a procedure, loop, block or statement.
+    // The ticks so far of what is open at a node of a procedure, loop, block or statement: entries
+    // that are being timed, or the call of MPI that is under way.
     uint64_t open_ticks(CellIndex cell, const Node& node) const;
 
   private:
-    uint64_t since(uint64_t begin) const { return now_virtual_ > begin ? now_virtual_ - begin : 0; }
+    uint64_t call_ticks(CellIndex cell) const;
 
     const ThreadRecord* record_;
+    uint64_t now_;
     uint64_t now_virtual_;
-    CellIndex call_ = 0;
-    uint64_t call_ticks_ = 0;
 };
 
 // Calls work(const LiveThread&) for each thread of the process, ended ones too.

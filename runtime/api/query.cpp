@@ -75,16 +75,19 @@ class Sums {
     Totals traffic_{};
 };
 
-// The entry that is open is counted in the time only once it has ended: where it ends meanwhile,
-// the reading is repeated.
+// An entry or a call that ends meanwhile must not be counted as open and in the node's time: what
+// is open is read until two readings are equal.
 TimedNode Sums::timed(const LiveThread& thread, CellIndex cell) const {
-    constexpr int kTries = 3;
+    constexpr int kTries = 4;
     TimedNode timed;
-    uint64_t open_ticks = 0;
-    for (int i = 0; i < kTries; ++i) {
+    timed.node = read_cell<Node>(cell);
+    uint64_t open_ticks = thread.open_ticks(cell, timed.node);
+    for (int i = 0; i < kTries && open_ticks != 0; ++i) {
+        const Node before = timed.node;
+        const uint64_t open_before = open_ticks;
         timed.node = read_cell<Node>(cell);
         open_ticks = thread.open_ticks(cell, timed.node);
-        if (open_ticks == 0 || read_word(&cell_at<Node>(cell)->ticks) == timed.node.ticks) break;
+        if (timed.node.ticks == before.ticks && open_ticks == open_before) break;
     }
     const Node& node = timed.node;
     timed.open_ns = ns(open_ticks);

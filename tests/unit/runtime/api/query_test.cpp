@@ -310,6 +310,23 @@ TEST_F(Query, OpenEntriesWithoutTimeAddNone) {
     EXPECT_EQ(ask("work").open_ns, 70u);
 }
 
+TEST_F(Query, CallsUnderWayCountUpToNow) {
+    const CellIndex work = file_.add_named(root_, SiteKind::kBlock, "work", {1, 100});
+    const CellIndex receive = file_.add_communication(work, kProgram, 16, "MPI_Recv", {2, 40});
+    const uint64_t entered = monotonic_ns() - 1'000'000;
+    file_.open_call(receive, entered, 1, 2, 3);
+    file_.last_thread().last_ticks = entered - 10;
+    const dwell_figures figures = ask("MPI_Recv");
+    EXPECT_EQ(figures.count, 2u);
+    EXPECT_GE(figures.open_ns, 1'000'000u);
+    EXPECT_LE(figures.open_ns, monotonic_ns() - entered);
+    EXPECT_EQ(figures.inclusive_ns, 40 + figures.open_ns);
+    EXPECT_EQ(figures.waiting_ns + figures.transfer_ns, 40u);
+    EXPECT_EQ(ask("work").exclusive_ns, 0u);  // the block itself is not open here
+    file_.last_thread().last_ticks = entered + 5;
+    EXPECT_EQ(ask("MPI_Recv").open_ns, 0u);
+}
+
 TEST_F(Query, WhatDoesNotFitIsNeverNegative) {
     const CellIndex work = file_.add_named(root_, SiteKind::kBlock, "work", {3, 100});
     file_.add_named(work, SiteKind::kBlock, "longer", {1, 101});
