@@ -247,7 +247,7 @@ DWELL_INLINE void dwell_grid(const char* name, int dimensions, const int* sizes,
  * other threads are in as well, without their waiting (open_ns). Not included: computation of a
  * function without probes since the last call of MPI, and open entries on stacks of coroutines.
  *
- *   Cost     about 10 to 20 ns for each place (node) of the report's tree that this process has,
+ *   Cost     about 10 to 30 ns for each place (node) of the report's tree that this process has,
  *            and a microsecond. The first query of a function without probes reads symbol tables:
  *            milliseconds. That time is dwell's own, and in no figure. For once in a time step, not
  *            for each cell.
