@@ -8,7 +8,7 @@
 #include <string>
 
 #include "report/launch/job_watch.h"
-#include "report/live/progress.h"
+#include "report/launch/progress.h"
 #include "runtime/contract/status_page.h"
 
 namespace dwell {

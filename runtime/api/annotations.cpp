@@ -7,8 +7,7 @@
 #include "runtime/probes/grids.h"
 #include "runtime/probes/probe_control.h"
 
-#define DWELL_OFF  // declarations only
-#include "runtime/api/dwell.h"
+#include "runtime/api/query.h"
 
 namespace dwell {
 
@@ -62,9 +61,30 @@ void grid(const char* name, size_t bytes, int dimensions, const int* sizes, cons
     }
 }
 
+// Programs of later versions have more room than figures are known, those of earlier ones less.
+int copy(const dwell_figures& known, bool found, dwell_figures* figures, size_t room) {
+    memcpy(figures, &known, room < sizeof(known) ? room : sizeof(known));
+    return found ? 1 : 0;
+}
+
+int query(const char* name, size_t bytes, dwell_figures* figures, size_t room) {
+    dwell_figures known{};
+    const bool found = query_name({name, bytes}, &known);
+    return copy(known, found, figures, room);
+}
+
+int query_of_partner(int rank, dwell_figures* figures, size_t room) {
+    dwell_figures known{};
+    const bool found = query_partner(rank, &known);
+    return copy(known, found, figures, room);
+}
+
 }  // namespace
 
 }  // namespace dwell
+
+// What programs of version 1 know stays where it was.
+static_assert(offsetof(dwell_entries, query) == 3 * sizeof(uint64_t) + 12 * sizeof(void (*)()));
 
 extern "C" {
 
@@ -85,6 +105,8 @@ DWELL_EXPORT constinit struct dwell_entries dwell_entries = {
     dwell::resume_recording,
     dwell::is_recording,
     dwell::grid,
+    dwell::query,
+    dwell::query_of_partner,
 };
 }
 

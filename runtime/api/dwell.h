@@ -39,7 +39,7 @@
 #define DWELL_INLINE DWELL_UNSEEN static inline
 
 /* Version of this interface. Extended only: programs built for an older version keep working. */
-#define DWELL_API_VERSION 1
+#define DWELL_API_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,6 +54,24 @@ struct dwell_place {
     uint32_t flags; /* 0 */
     void* known;    /* used by the library */
 };
+
+/* What this process has done so far in some part of the program: see dwell_query. Times are virtual
+ * nanoseconds, without dwell's own cost, and sums over the threads of the process. */
+struct dwell_figures {
+    uint64_t count;        /* entries, recursive ones too; calls; of a partner: calls with it */
+    uint64_t inclusive_ns; /* never twice in recursion; entries still open up to now */
+    uint64_t exclusive_ns; /* without procedures, loops, blocks, OpenMP, I/O and MPI below it */
+    uint64_t open_ns;      /* part of inclusive_ns: entries and calls that have not ended */
+    uint64_t waiting_ns;   /* in MPI, there and below: before the partners were there */
+    uint64_t transfer_ns;  /* the rest of the time in calls of MPI that have ended */
+    uint64_t bytes_sent;   /* by MPI, there and below */
+    uint64_t bytes_received;
+    uint64_t flags;
+};
+/* Bits of `flags`. */
+#define DWELL_ESTIMATED UINT64_C(1)     /* count and times are partly or all estimated */
+#define DWELL_NOT_COUNTED UINT64_C(2)   /* a function without probes: count is 0 */
+#define DWELL_WAITS_UNKNOWN UINT64_C(4) /* waiting of some calls is unknown, and in transfer_ns */
 
 /* The table that libdwell.so exports as dwell_entries. Use the functions below instead. */
 struct dwell_entries {
@@ -74,6 +92,9 @@ struct dwell_entries {
     int (*is_recording)(void);
     void (*grid)(const char* name, size_t bytes, int dimensions, const int* sizes,
                  const int* periodic, const int* coordinates);
+    /* From version 2 on. `room`: the size of the caller's struct dwell_figures. */
+    int (*query)(const char* name, size_t bytes, struct dwell_figures* figures, size_t room);
+    int (*query_partner)(int rank, struct dwell_figures* figures, size_t room);
 };
 
 /* The C library's own gnu_get_libc_release takes no arguments and has no effect. libdwell.so
@@ -199,6 +220,55 @@ DWELL_INLINE void dwell_grid(const char* name, int dimensions, const int* sizes,
         library->grid(name, name != NULL ? strlen(name) : 0, dimensions, sizes, periodic,
                       coordinates);
     }
+}
+
+/* Queries: what this process has done so far, from dwell's own records, without MPI and without
+ * other processes. 1, or 0 with all figures zero: not known, because nothing of it has been
+ * recorded so far (since MPI_Pcontrol(2)), or because there is no library, an older one, or no
+ * observation now (before the first event, after MPI_Finalize).
+ *
+ * `name` is one of these:
+ *   A name of a procedure with probes, a block, phase or marker, or a function of MPI, as the
+ *   report shows it, without parameters: "relax", "ns::solve" in C++, "module::solve" in Fortran,
+ *   "MPI_Recv". "*" stands for any characters, "?" for one: "MPI_*" is all of MPI. All that has the
+ *   name is taken together, so give blocks names of their own.
+ *   A line, "solver.c:42": the procedure or loop with probes, or the block with its place, that
+ *   begins there. Where none begins, in a procedure with probes: the call there of MPI or of a
+ *   procedure with probes. If a procedure calls the same on two lines, these are not known; other
+ *   lines are not, either.
+ *   A function without probes, if nothing else has the name: found in the symbol tables of the
+ *   program and its libraries. It is not counted (DWELL_NOT_COUNTED), and its times are estimated
+ *   (DWELL_ESTIMATED): calls of MPI and I/O that it or what it calls has made, and of the
+ *   computation between two calls of MPI the share of dwell's samples in it; without samples all of
+ *   it if both calls came from the same call in the function. Patterns for more than 16 such
+ *   functions are not known.
+ *
+ * Open entries of procedures, loops, blocks and phases are included up to now, calls of MPI that
+ * other threads are in as well, without their waiting (open_ns). Not included: computation of a
+ * function without probes since the last call of MPI, and open entries on stacks of coroutines.
+ *
+ *   Cost     about 10 to 30 ns for each place (node) of the report's tree that this process has,
+ *            and a microsecond. The first query of a function without probes reads symbol tables:
+ *            milliseconds. That time is dwell's own, and in no figure. For once in a time step, not
+ *            for each cell.
+ *   Threads  any thread at any time; takes no lock of dwell. Other threads go on meanwhile: what
+ *            they end during the query may be in it or not. Not from signal handlers. Names of C++
+ *            and of functions without probes take memory. */
+DWELL_INLINE int dwell_query(const char* name, struct dwell_figures* figures) {
+    const struct dwell_entries* const library = dwell_observing();
+    memset(figures, 0, sizeof(*figures));
+    if (library == NULL || library->api_version < 2 || name == NULL) return 0;
+    return library->query(name, strlen(name), figures, sizeof(*figures));
+}
+
+/* The same for a partner: messages exchanged with `rank` of MPI_COMM_WORLD, and the time in their
+ * calls. A call with several partners shares its time among them. Collectives have no partner; each
+ * call statement remembers 256 partners (dwell run --peer-limit). */
+DWELL_INLINE int dwell_query_partner(int rank, struct dwell_figures* figures) {
+    const struct dwell_entries* const library = dwell_observing();
+    memset(figures, 0, sizeof(*figures));
+    if (library == NULL || library->api_version < 2) return 0;
+    return library->query_partner(rank, figures, sizeof(*figures));
 }
 
 /* Used by the macros. */

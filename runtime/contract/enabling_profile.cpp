@@ -249,6 +249,20 @@ bool parse_lines(Text range, uint32_t* first, uint32_t* last) {
 
 }  // namespace
 
+bool text_matches(std::string_view pattern, std::string_view text) {
+    return glob_matches({pattern.data(), pattern.size()}, {text.data(), text.size()});
+}
+
+bool file_matches(std::string_view pattern, const char* path) {
+    return file_matches(Text{pattern.data(), pattern.size()}, path);
+}
+
+bool procedure_matches(std::string_view pattern, const char* name, const char* demangled) {
+    const Text wanted = {pattern.data(), pattern.size()};
+    return linkage_name_matches(wanted, whole(name)) ||
+           demangled_name_matches(wanted, whole(demangled));
+}
+
 struct EnablingProfile::Rule {
     Decision decision = Decision::kUnsaid;
     SiteKind kind = kEveryKind;
@@ -262,8 +276,8 @@ struct EnablingProfile::Rule {
         return (kind == kEveryKind || kind == site.kind) && (site.flags & flags) == flags &&
                site.line >= first_line && site.line <= last_line &&
                (file.data == nullptr || file_matches(file, site.file)) &&
-               (name.data == nullptr || linkage_name_matches(name, whole(site.name)) ||
-                demangled_name_matches(name, whole(site.demangled)));
+               (name.data == nullptr ||
+                procedure_matches({name.data, name.size}, site.name, site.demangled));
     }
 
     // Parses one line, of which `words` has read the first word. False, with the reason in `error`,

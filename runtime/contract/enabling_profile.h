@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string_view>
+
 #include "runtime/contract/record_layout.h"
 
 namespace dwell {
@@ -28,6 +30,14 @@ struct SiteFacts {
     const char* demangled;  // form of `name`; needed for C++ only
     const char* file;
 };
+
+// What a pattern of the profile matches: `*` any characters, `?` one.
+bool text_matches(std::string_view pattern, std::string_view text);
+// The path, or the part after any of its slashes; `path` may be null.
+bool file_matches(std::string_view pattern, const char* path);
+// The linkage name or the demangled one, which may be null, as written in the source: without
+// parameters, return type, ending of a clone and Fortran's underscore; module::procedure.
+bool procedure_matches(std::string_view pattern, const char* name, const char* demangled);
 
 class EnablingProfile {
   public:

@@ -2,6 +2,7 @@
 #include "runtime/probes/probe_control.h"
 
 #include <cxxabi.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ struct Registered {
 Registered g_modules[kMaxSiteModules];
 int g_module_count = 0;
 bool g_on = false;
+std::atomic<uint32_t> g_table_readers{0};
 // Written with StateLock held.
 uint64_t g_next_retry = UINT64_MAX;
 
@@ -135,7 +137,7 @@ void register_module(const SiteModule* module, bool by_links) {
             return;
         }
         *registered = {module, nullptr, false, false};
-        g_module_count += 1;
+        __atomic_store_n(&g_module_count, g_module_count + 1, __ATOMIC_RELEASE);
     }
     (by_links ? registered->by_links : registered->by_symbols) = true;
     if (observe) {
@@ -450,7 +452,26 @@ uint64_t switched_off_at(const SiteRow* row) {
     return state != nullptr ? state->sampling.off_since : 0;
 }
 
-int registered_modules() { return g_module_count; }
+int registered_modules() { return __atomic_load_n(&g_module_count, __ATOMIC_ACQUIRE); }
+
+const SiteModule* registered_module(int number) {
+    return __atomic_load_n(&g_modules[number].module, __ATOMIC_ACQUIRE);
+}
+
+TablesHeld::TablesHeld() { g_table_readers.fetch_add(1, std::memory_order_seq_cst); }
+TablesHeld::~TablesHeld() { g_table_readers.fetch_sub(1, std::memory_order_release); }
+
+// Before the tables of an unregistered module are unmapped. A child of fork() has only one thread,
+// and a reader never takes a second.
+static void wait_for_table_readers() {
+    constexpr uint64_t kLongest_ns = 1'000'000'000;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    const uint64_t start = monotonic_ns();
+    while (g_live->on != 0 && g_table_readers.load(std::memory_order_seq_cst) != 0 &&
+           monotonic_ns() - start < kLongest_ns) {
+        sched_yield();
+    }
+}
 
 }  // namespace dwell
 
@@ -482,14 +503,18 @@ DWELL_EXPORT void dwell_link_module(LinkedModule* module) {
 }
 
 DWELL_EXPORT void dwell_unregister_sites(const SiteModule* module) {
-    const StateLock lock;
-    for (int i = 0; i < g_module_count; ++i) {
-        if (g_modules[i].module != module) continue;
-        switch_off(g_modules[i], now_ticks());
-        free(g_modules[i].states);
-        g_modules[i] = g_modules[--g_module_count];
-        break;
+    {
+        const StateLock lock;
+        for (int i = 0; i < g_module_count; ++i) {
+            if (g_modules[i].module != module) continue;
+            switch_off(g_modules[i], now_ticks());
+            free(g_modules[i].states);
+            g_modules[i] = g_modules[g_module_count - 1];
+            __atomic_store_n(&g_module_count, g_module_count - 1, __ATOMIC_RELEASE);
+            break;
+        }
+        change_ticket();
     }
-    change_ticket();
+    wait_for_table_readers();
 }
 }

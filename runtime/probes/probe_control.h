@@ -59,8 +59,19 @@ void switch_sites(bool on);
 // Real ticks at which control switched the site off; 0: it did not. The row's module may be gone.
 uint64_t switched_off_at(const SiteRow* row);
 
-// The number of registered modules.
+// The registered modules, numbered from 0. Others are only read while TablesHeld.
 int registered_modules();
+const SiteModule* registered_module(int number);
+
+// While one exists, the tables of all modules that are found registered stay mapped: a thread that
+// unloads a module waits for its end. Takes no lock.
+class TablesHeld {
+  public:
+    TablesHeld();
+    ~TablesHeld();
+    TablesHeld(const TablesHeld&) = delete;
+    TablesHeld& operator=(const TablesHeld&) = delete;
+};
 
 }  // namespace dwell
 

@@ -119,6 +119,41 @@ inline void add_probed_node(const Node& node, const ProbePart& probe, const Tick
     if (node.count != untimed) add_shortest_and_longest(node, clock, totals);
 }
 
+// The time of entries without time, from the mean of the timed ones. `off_entries`: those while the
+// probe was off. They may be recursive, and recursive entries share the time of one timed entry.
+inline uint64_t estimated_ticks(const Node& node, const ProbePart& probe, uint64_t off_entries) {
+    const uint64_t untimed = std::min(probe.untimed + probe.counted, node.count);
+    const uint64_t timed = node.count - untimed;
+    if (timed == 0) return 0;
+    return scale(node.ticks, probe.counted, timed) +
+           scale(node.ticks, off_entries, node.count - std::min(probe.counted, node.count));
+}
+
+// A call that completes several requests shares its time evenly among their partners, although it
+// waited for one of them, or for the receiver of a send. That partner gets the time it was waited
+// for, taken from what the other partners have beyond their own waiting.
+struct PeerShares {
+    uint64_t missing = 0;
+    uint64_t spare = 0;
+
+    void add(uint64_t time, uint64_t sync) {
+        if (sync > time) {
+            missing += sync - time;
+        } else {
+            spare += time - sync;
+        }
+    }
+    // Of one of the partners that were added; of all those of one call statement.
+    uint64_t settled_time(uint64_t time, uint64_t sync) const {
+        if (missing == 0) return time;
+        if (sync > time) return sync;
+        const uint64_t own_spare = time - sync;
+        const uint64_t taken = std::min(missing, spare);
+        // Rounded up, so that the partners together never exceed the call.
+        return time - std::min(own_spare, scale(own_spare, taken, spare) + 1);
+    }
+};
+
 inline void add_openmp_node(const Node& node, const OmpPart& part, const TickScale& clock,
                             Totals* totals) {
     totals->count += node.count;

@@ -96,14 +96,8 @@ bool RecordReader::totals_of(CellIndex cell, const Node& node, uint32_t merged, 
             totals->off_entries = probe.off_entries;
             totals->off_uncertain = uncertain_entries(node.site, probe);
         }
-        const uint64_t timed = node.count - totals->untimed;
-        if (timed != 0) {
-            // Entries while the probe was off may be recursive; recursive entries share the time of
-            // one timed entry.
-            const uint64_t off = off_is_known(*totals) ? totals->off_entries : 0;
-            totals->estimated_ns = ns(scale(node.ticks, probe.counted, timed) +
-                                      scale(node.ticks, off, node.count - probe.counted));
-        }
+        const uint64_t off = off_is_known(*totals) ? totals->off_entries : 0;
+        totals->estimated_ns = ns(estimated_ticks(node, probe, off));
         return true;
     }
     add_timed_node(node, clock_, totals);
@@ -326,38 +320,19 @@ bool RecordReader::add_peer(const TrafficPeerRecord& record, uint32_t merged) {
     return true;
 }
 
-// A call that completes several requests shares its time evenly among their partners, although it
-// waited for one of them, or for the receiver of a send. That partner gets the time it was waited
-// for, taken from what the other partners have beyond their own waiting.
+// See PeerShares.
 bool RecordReader::settle_peers() {
-    struct Shares {
-        uint64_t missing;
-        uint64_t spare;
-    };
     GrowArray<MergedPeer>& peers = out_->peers;
-    GrowArray<Shares> shares;
+    GrowArray<PeerShares> shares;
     if (!shares.resize(out_->nodes.size())) return false;
-    for (Shares& of_node : shares) of_node = {0, 0};
-    for (const MergedPeer& peer : peers) {
-        Shares* of_node = &shares[peer.node];
-        if (peer.sync_ns > peer.time_ns) {
-            of_node->missing += peer.sync_ns - peer.time_ns;
-        } else {
-            of_node->spare += peer.time_ns - peer.sync_ns;
-        }
-    }
+    for (PeerShares& of_node : shares) of_node = {};
+    for (const MergedPeer& peer : peers) shares[peer.node].add(peer.time_ns, peer.sync_ns);
     for (MergedPeer& peer : peers) {
-        const Shares& of_node = shares[peer.node];
+        const PeerShares& of_node = shares[peer.node];
         if (of_node.missing == 0) continue;
-        if (peer.sync_ns > peer.time_ns) {
-            peer.time_ns = peer.sync_ns;
-            continue;
-        }
-        const uint64_t spare = peer.time_ns - peer.sync_ns;
-        const uint64_t taken = std::min(of_node.missing, of_node.spare);
-        // Rounded up, so that the partners together never exceed the call.
-        const uint64_t given = scale(spare, taken, of_node.spare);
-        peer.time_ns -= std::min(spare, given + 1);
+        const bool was_short = peer.sync_ns > peer.time_ns;
+        peer.time_ns = of_node.settled_time(peer.time_ns, peer.sync_ns);
+        if (was_short) continue;
         peer.max_ns = std::min(peer.max_ns, peer.time_ns);
         peer.min_ns = std::min(peer.min_ns, peer.max_ns);
     }

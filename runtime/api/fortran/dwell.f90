@@ -11,6 +11,19 @@ module dwell
     public :: dwell_block_begin, dwell_block_end, dwell_block_volume, dwell_mark
     public :: dwell_phase_begin, dwell_phase_next, dwell_phase_end
     public :: dwell_pause, dwell_resume, dwell_is_recording, dwell_grid, dwell_version
+    public :: dwell_figures, dwell_query, dwell_query_partner
+    public :: dwell_estimated, dwell_not_counted, dwell_waits_unknown
+
+    ! struct dwell_figures. Tell the bits of `flags` by iand().
+    type, bind(c) :: dwell_figures
+        integer(c_int64_t) :: count = 0
+        integer(c_int64_t) :: inclusive_ns = 0, exclusive_ns = 0, open_ns = 0
+        integer(c_int64_t) :: waiting_ns = 0, transfer_ns = 0
+        integer(c_int64_t) :: bytes_sent = 0, bytes_received = 0
+        integer(c_int64_t) :: flags = 0
+    end type
+    integer(c_int64_t), parameter :: dwell_estimated = 1, dwell_not_counted = 2
+    integer(c_int64_t), parameter :: dwell_waits_unknown = 4
 
     ! Volumes and iterations are of either of the two usual kinds.
     interface dwell_block_volume
@@ -73,6 +86,20 @@ module dwell
             integer(c_int), value :: dimensions
             integer(c_int), intent(in) :: sizes(*), periodic(*), coordinates(*)
         end subroutine
+        function c_query(name, bytes, figures) result(known) bind(c, name="dwell_fortran_query")
+            import :: c_char, c_int, c_size_t, dwell_figures
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_size_t), value :: bytes
+            type(dwell_figures), intent(out) :: figures
+            integer(c_int) :: known
+        end function
+        function c_query_partner(rank, figures) result(known) &
+                bind(c, name="dwell_fortran_query_partner")
+            import :: c_int, dwell_figures
+            integer(c_int), value :: rank
+            type(dwell_figures), intent(out) :: figures
+            integer(c_int) :: known
+        end function
         subroutine c_version(text, room) bind(c, name="dwell_fortran_version")
             import :: c_char, c_size_t
             character(kind=c_char), intent(out) :: text(*)
@@ -166,6 +193,18 @@ contains
         call c_grid(name, len_trim(name, c_size_t), int(size(sizes), c_int), &
                     int(sizes, c_int), wraps, int(coordinates, c_int))
     end subroutine
+
+    logical function dwell_query(name, figures)
+        character(*), intent(in) :: name
+        type(dwell_figures), intent(out) :: figures
+        dwell_query = c_query(name, len_trim(name, c_size_t), figures) /= 0
+    end function
+
+    logical function dwell_query_partner(rank, figures)
+        integer, intent(in) :: rank
+        type(dwell_figures), intent(out) :: figures
+        dwell_query_partner = c_query_partner(int(rank, c_int), figures) /= 0
+    end function
 
     ! Of the library that is loaded; empty without it.
     function dwell_version() result(version)

@@ -14,6 +14,8 @@ void dwell_fortran_resume(void);
 int dwell_fortran_is_recording(void);
 void dwell_fortran_grid(const char* name, size_t bytes, int dimensions, const int* sizes,
                         const int* periodic, const int* coordinates);
+int dwell_fortran_query(const char* name, size_t bytes, struct dwell_figures* figures);
+int dwell_fortran_query_partner(int rank, struct dwell_figures* figures);
 void dwell_fortran_version(char* text, size_t budget);
 
 void dwell_fortran_block_begin(const char* name, size_t bytes) {
@@ -52,6 +54,17 @@ void dwell_fortran_grid(const char* name, size_t bytes, int dimensions, const in
                         const int* periodic, const int* coordinates) {
     const struct dwell_entries* library = dwell_observing();
     if (library != NULL) library->grid(name, bytes, dimensions, sizes, periodic, coordinates);
+}
+
+int dwell_fortran_query(const char* name, size_t bytes, struct dwell_figures* figures) {
+    const struct dwell_entries* library = dwell_observing();
+    memset(figures, 0, sizeof(*figures));
+    if (library == NULL || library->api_version < 2) return 0;
+    return library->query(name, bytes, figures, sizeof(*figures));
+}
+
+int dwell_fortran_query_partner(int rank, struct dwell_figures* figures) {
+    return dwell_query_partner(rank, figures);
 }
 
 /* Trailing blanks are not part of the text. */

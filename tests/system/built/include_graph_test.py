@@ -26,8 +26,9 @@ BELOW = {
     "summarize": ["runtime/contract"],
     "report": ["runtime/contract", "runtime/process", "runtime/sampling", "summarize/", "instrument/"],
 }
-# The last step of the runtime, the merge in MPI_Finalize, links the merge of records.
-ALSO = {("runtime/lifecycle", "summarize/merge")}
+# The last step of the runtime, the merge in MPI_Finalize, links the merge of records, and queries of the
+# program have the report's formulas.
+ALSO = {("runtime/lifecycle", "summarize/merge"), ("runtime/api", "summarize/merge")}
 # What a room asks for that a higher one answers (runtime/process/hooks.h), and functions of the C library in whose
 # place dwell's own pass dwell's calls on (runtime/wrappers/looked_up.cpp, runtime/io/io_wrappers.cpp).
 ANSWERED_ABOVE = {"dwell::probes_wanted()", "dwell::attach_for_probe()", "dlsym", "closedir"}

@@ -1,5 +1,5 @@
 // What counts as progress of a job, from two readings.
-#include "report/live/progress.h"
+#include "report/launch/progress.h"
 
 #include <gtest/gtest.h>
 

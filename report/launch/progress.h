@@ -1,8 +1,8 @@
 // Whether a job makes progress, from two readings of its records: a call, probe or I/O statement
 // has ended, or a thread computes outside of MPI. Polls that found nothing are no progress, nor is
 // a busy processor inside a call: Open MPI spins while it waits.
-#ifndef DWELL_REPORT_LIVE_PROGRESS_H_
-#define DWELL_REPORT_LIVE_PROGRESS_H_
+#ifndef DWELL_REPORT_LAUNCH_PROGRESS_H_
+#define DWELL_REPORT_LAUNCH_PROGRESS_H_
 
 #include <cstdint>
 #include <functional>
@@ -31,4 +31,4 @@ bool has_progress(const Progress& before, const Progress& now, uint64_t elapsed_
 
 }  // namespace dwell
 
-#endif  // DWELL_REPORT_LIVE_PROGRESS_H_
+#endif  // DWELL_REPORT_LAUNCH_PROGRESS_H_

@@ -1,5 +1,5 @@
 // Compares two readings of a job; see progress.h.
-#include "report/live/progress.h"
+#include "report/launch/progress.h"
 
 #include <fmt/format.h>
 
