@@ -20,14 +20,14 @@ def run_hung(how, launch, env=None, after_s=3.0):
     prefix = scratch("word")
     clear(prefix, RANKS)
     killed = Killed(prefix, RANKS, after_s)
-    run = execute([*launch, program("hangs"), how, prefix], RANKS, cwd=scratch(), env=env, interrupt=killed)
+    run = execute([*launch, program("hung"), how, prefix], RANKS, cwd=scratch(), env=env, interrupt=killed)
     return run, killed
 
 
 def sentence():
     recv, allreduce = marked_line(HANGS, "recv"), marked_line(HANGS, "allreduce")
-    return (f"Nobody could go on: rank 2 waits for rank 0 in MPI_Recv hangs.c:{recv}; "
-            f"ranks 0,1,3-5 wait for rank 2 in MPI_Allreduce hangs.c:{allreduce}")
+    return (f"Nobody could go on: rank 2 waits for rank 0 in MPI_Recv hung.c:{recv}; "
+            f"ranks 0,1,3-5 wait for rank 2 in MPI_Allreduce hung.c:{allreduce}")
 
 
 def one_line(text):
@@ -104,7 +104,7 @@ def killed_while_it_computes():
     def attempt():
         clear(prefix, 2)
         killed = Killed(prefix, 2, 2.0)
-        run = execute(mpirun(2, DWELL, "run", "-o", scratch("out"), program("hangs"), "long", prefix), 2,
+        run = execute(mpirun(2, DWELL, "run", "-o", scratch("out"), program("hung"), "long", prefix), 2,
                       cwd=scratch(), interrupt=killed)
         profile = recover(kept_records(run), scratch("made"))
         for rank in profile.ranks:
@@ -117,7 +117,7 @@ def killed_while_it_computes():
     profile = repeated(attempt)
     ending = profile.json["ending"]
     last = marked_line(HANGS, "last")
-    check(f"rank 1 waits for rank 0 in MPI_Barrier hangs.c:{last}" in ending and "rank 0 computed" in ending,
+    check(f"rank 1 waits for rank 0 in MPI_Barrier hung.c:{last}" in ending and "rank 0 computed" in ending,
           ending)
     check("Nobody" not in ending, ending)
 
@@ -173,7 +173,7 @@ def time_limit():
         time.sleep(1)
         os.killpg(run.pid, signal.SIGTERM)
 
-    run = execute(mpirun(RANKS, DWELL, "run", "-o", out, program("hangs"), "recv", prefix), RANKS,
+    run = execute(mpirun(RANKS, DWELL, "run", "-o", out, program("hung"), "recv", prefix), RANKS,
                   cwd=scratch(), interrupt=end)
     until = time.monotonic() + 25
     while not os.path.exists(os.path.join(out, "stats.picl")) and time.monotonic() < until:
@@ -201,7 +201,7 @@ def time_limit_ignored():
         kept.extend(os.listdir(out))
         os.killpg(run.pid, signal.SIGKILL)
 
-    run = execute([DWELL, "run", "-o", out, program("hangs"), "ignore", prefix], cwd=scratch(), interrupt=end)
+    run = execute([DWELL, "run", "-o", out, program("hung"), "ignore", prefix], cwd=scratch(), interrupt=end)
     check("rank.0" in kept and "profile.json" in kept, f"{kept}" + run.describe())
     check_equal(Profile(out, run).at(HANGS, "barrier", "MPI_Barrier").count, 10, "calls in the report")
     profile = recover(out, scratch("made"))
