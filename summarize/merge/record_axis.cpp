@@ -42,6 +42,22 @@ AxisBin pending_of(const TimeAxis& axis) {
 
 bool was_in_call(const ThreadRecord& thread) { return thread.open.node != 0; }
 
+// Whether the bins hold what the thread has stored in them, which they do not where a page is lost.
+bool holds_all(const TimeAxis& axis, const AxisBin* bins) {
+    AxisSums held{};
+    for (uint32_t i = 0; i <= axis.last_bin; i++) {
+        held.call_ticks += bins[i].call_ticks;
+        held.omp_wait_ticks += bins[i].omp_wait_ticks;
+        held.omp_idle_ticks += bins[i].omp_idle_ticks;
+        held.io_ticks += bins[i].io_ticks;
+        held.bytes_sent += bins[i].bytes_sent;
+    }
+    const AxisSums& stored = axis.stored;
+    return held.call_ticks >= stored.call_ticks && held.omp_wait_ticks >= stored.omp_wait_ticks &&
+           held.omp_idle_ticks >= stored.omp_idle_ticks && held.io_ticks >= stored.io_ticks &&
+           held.bytes_sent >= stored.bytes_sent;
+}
+
 }  // namespace
 
 // In the bins of the rank, which may be wider.
@@ -150,7 +166,8 @@ bool RecordReader::add_bins(const TimeAxis& axis, const AxisBin* bins) {
 bool RecordReader::read_axis(CellIndex cell) {
     ThreadRecord thread;
     AxisBin bins[kAxisBins];
-    for (int attempt = 0; attempt < kAttempts; attempt++) {
+    bool of_one_moment = false;
+    for (int attempt = 0; attempt < kAttempts && !of_one_moment; attempt++) {
         if (!load(cell, &thread)) return true;
         const TimeAxis& axis = thread.axis;
         if (axis.bins == 0) break;
@@ -161,13 +178,14 @@ bool RecordReader::read_axis(CellIndex cell) {
         memcpy(bins, file_ + static_cast<size_t>(axis.bins) * kCellBytes, sizeof bins);
         ThreadRecord after;
         if (!load(cell, &after)) return true;
-        if (axis.version % 2 == 0 && axis.version == after.axis.version) break;
+        of_one_moment = axis.version % 2 == 0 && axis.version == after.axis.version;
     }
     const TimeAxis& axis = thread.axis;
     if (axis.no_room != 0) out_->axis_missing += 1;
     const bool is_sound = axis.bin_shift < kAxisShiftLimit && axis.last_bin < kAxisBins;
     doubt(!is_sound);
     if (axis.no_room != 0 || axis.bin_end == 0 || !is_sound) return true;
+    doubt(of_one_moment && !holds_all(axis, bins));
     if (axis.bins != 0 && !add_bins(axis, bins)) return false;
     return add_end_of_axis(cell, thread);
 }

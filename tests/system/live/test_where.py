@@ -8,9 +8,9 @@ import signal
 import subprocess
 import time
 
-from hangs import HANGS, RANKS, RunningHang, with_lines
-from harness import (DWELL, case, check, check_equal, environment, execute, main, marked_line, program,
-                     scratch, skip_unless, source)
+from hangs import ALL_LOST, HANGS, RANKS, RunningHang, with_lines
+from harness import (DWELL, case, check, check_equal, environment, execute, main, marked_line, program, recover,
+                     scratch, skip_unless, source, thorough)
 
 
 def where(*words, code=0, env=None):
@@ -68,6 +68,28 @@ def each_hang(name):
 
 for each in HANGS:
     globals()[each] = each_hang(each)
+
+
+@case
+def killed_and_recovered():
+    """The same hangs, killed: the recovered report begins with who was where, and `dwell where` says it, too."""
+    for name in thorough(HANGS, ("wrong_branch", "kept_window", "endless")):
+        hang = HANGS[name]
+        for folder in ("records", "out", "made", "fifo"):
+            execute(["rm", "-rf", scratch(folder)])
+        with RunningHang(name) as running:
+            for pid in {thread["pid"] for thread in settled(running.directory())["threads"]}:
+                os.kill(pid, signal.SIGKILL)
+            running.process.wait(timeout=30)
+        ending = one_line(recover(scratch("out"), scratch("made")).json["ending"])
+        says = [with_lines(text).replace("can go on", "could go on") for text in hang.says if text.startswith(ALL_LOST)]
+        says += [f"rank {rank} computed" for rank, at in hang.at.items() if at is None]
+        for expression in says:
+            check(re.search(expression, ending), f"{name}: no {expression!r} in {ending}")
+        text = one_line(where("--width", "150", scratch("out")).stdout)
+        check("it has ended" in text, f"{name}: {text}")
+        for expression in says if hang.stuck == list(range(RANKS)) else []:
+            check(re.search(expression, text), f"{name}: no {expression!r} in {text}")
 
 
 def openmp_threads(name, kind, waiting, holding, says):

@@ -279,6 +279,22 @@ TEST(TheRecordAxis, DamageIsNoticed) {
     EXPECT_TRUE(read(file).axis.empty());
 }
 
+bool is_damaged(const Merged& merged) {
+    RankReader ranks(merged.ranks);
+    MergedRank rank{};
+    return ranks.next(&rank) && (rank.flags & kFileDamaged) != 0;
+}
+
+TEST(TheRecordAxis, BinsWithoutWhatWasStoredAreDamaged) {
+    RecordFile file = rank_with(0, kShift, 10, {5, 6, 7});
+    AxisBin* bins = &file.at<AxisBin>(file.last_thread().axis.bins);
+    bins[1].bytes_sent = 100;
+    file.last_thread().axis.stored.bytes_sent = 100;
+    EXPECT_FALSE(is_damaged(read(file)));
+    bins[1] = AxisBin{};
+    EXPECT_TRUE(is_damaged(read(file)));
+}
+
 TEST(TheRecordAxis, ThreadsWithoutRoomAreCounted) {
     RecordFile file(0, 1);
     file.add_thread(0, {1, 1000, 1000, 1000});
