@@ -1,8 +1,8 @@
 // What is open now, and where sites are; see live_records.h.
 #include "runtime/api/live_records.h"
 
-#include "runtime/contract/virtual_clock.h"
 #include "runtime/probes/blocks.h"
+#include "runtime/process/virtual_clock.h"
 
 namespace dwell {
 

@@ -7,8 +7,8 @@
 #include "runtime/api/live_records.h"
 #include "runtime/api/query_names.h"
 #include "runtime/api/query_symbols.h"
-#include "runtime/contract/virtual_clock.h"
 #include "runtime/probes/blocks.h"
+#include "runtime/process/virtual_clock.h"
 #include "summarize/merge/node_figures.h"
 
 namespace dwell {
