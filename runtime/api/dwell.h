@@ -223,9 +223,9 @@ DWELL_INLINE void dwell_grid(const char* name, int dimensions, const int* sizes,
 }
 
 /* Queries: what this process has done so far, from dwell's own records, without MPI and without
- * other processes. 1, or 0 with all figures zero: not known, because nothing of it has been
- * recorded so far (since MPI_Pcontrol(2)), or because there is no library, an older one, or no
- * observation now (before the first event, after MPI_Finalize).
+ * other processes. `figures` is not null. Returns 1, or 0 with all figures zero: not known, because
+ * nothing of it has been recorded so far (since MPI_Pcontrol(2)), or because there is no library,
+ * an older one, or no observation now (before the first event, after MPI_Finalize).
  *
  * `name` is one of these:
  *   A name of a procedure with probes, a block, phase or marker, or a function of MPI, as the

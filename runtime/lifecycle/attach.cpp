@@ -44,6 +44,8 @@ __attribute__((constructor)) void note_start() {
     g_own_pid = getpid();
     list_services();
     g_process.use_tsc = has_invariant_tsc();
+    // The first call of the clock takes some 10 us, which would lie between the two readings.
+    static_cast<void>(monotonic_ns());
     g_process.start_ticks = now_ticks();
     g_process.start_mono_ns = monotonic_ns();
     g_process.start_unix_ns = unix_ns();
