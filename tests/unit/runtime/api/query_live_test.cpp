@@ -1,4 +1,5 @@
 // Queries of a process that records: its own cost, and threads that go on meanwhile.
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -47,14 +48,23 @@ TEST_F(LiveQuery, ItsWorkIsNobodysTime) {
         end(name.c_str());
     }
     begin("query around");
-    const uint64_t before = now_ticks();
-    const uint64_t overhead = t_thread->slow_overhead;
-    for (int i = 0; i < 100; ++i) ask("query cost *");
-    const uint64_t passed = now_ticks() - before;
-    const uint64_t cost = t_thread->slow_overhead - overhead;
-    EXPECT_GE(cost, passed / 4 * 3);
-    EXPECT_LE(cost, passed);
-    EXPECT_LE(ask("query around").open_ns, passed / 2);
+    // The best of some rounds: elsewhere the processor may be lost for longer than a round takes.
+    double most_of_work = 0;
+    double least_around = 1;
+    for (int round = 0; round < 5; ++round) {
+        const uint64_t open = ask("query around").open_ns;
+        const uint64_t overhead = t_thread->slow_overhead;
+        const uint64_t before = now_ticks();
+        for (int i = 0; i < 100; ++i) ask("query cost *");
+        const auto passed = static_cast<double>(now_ticks() - before);
+        const auto cost = static_cast<double>(t_thread->slow_overhead - overhead);
+        const auto around = static_cast<double>(ask("query around").open_ns - open);
+        EXPECT_LE(cost, passed);
+        most_of_work = std::max(most_of_work, cost / passed);
+        least_around = std::min(least_around, around / passed);
+    }
+    EXPECT_GE(most_of_work, 0.75);
+    EXPECT_LE(least_around, 0.25);
     end("query around");
     EXPECT_EQ(ask("query around").open_ns, 0u);
     EXPECT_EQ(ask("query cost *").count, 500u);
