@@ -15,6 +15,9 @@
 namespace dwell {
 namespace {
 
+// Words of records of any type.
+using Word __attribute__((may_alias)) = uint64_t;
+
 constexpr size_t kAhead = 6;  // nodes fetched before they are read
 
 }  // namespace
@@ -79,8 +82,8 @@ bool WatchedFile::load(CellIndex cell, T* record) const {
     static_assert(sizeof(T) % sizeof(uint64_t) == 0);
     const size_t start = size_t{cell} * kCellBytes;
     if (start + sizeof(T) > size_) return false;
-    const auto* const from = reinterpret_cast<const uint64_t*>(bytes_ + start);
-    auto* const to = reinterpret_cast<uint64_t*>(record);
+    const auto* const from = reinterpret_cast<const Word*>(bytes_ + start);
+    auto* const to = reinterpret_cast<Word*>(record);
     for (size_t i = 0; i < sizeof(T) / sizeof(uint64_t); ++i) {
         to[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
     }
