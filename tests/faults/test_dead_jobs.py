@@ -9,7 +9,7 @@ import time
 
 from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, check_near, execute, kept_records,
                      main, marked_line, mpirun, program, recover, repeated, scratch, thorough)
-from hung_job import HANGS, Killed, clear, words_of_ranks
+from hung_job import HUNG, Killed, clear, words_of_ranks
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 COUNTS = os.path.join(PROGRAMS, "counts.c")
@@ -20,14 +20,14 @@ def run_hung(how, launch, env=None, after_s=3.0):
     prefix = scratch("word")
     clear(prefix, RANKS)
     killed = Killed(prefix, RANKS, after_s)
-    run = execute([*launch, program("hangs"), how, prefix], RANKS, cwd=scratch(), env=env, interrupt=killed)
+    run = execute([*launch, program("hung"), how, prefix], RANKS, cwd=scratch(), env=env, interrupt=killed)
     return run, killed
 
 
 def sentence():
-    recv, allreduce = marked_line(HANGS, "recv"), marked_line(HANGS, "allreduce")
-    return (f"Nobody could go on: rank 2 waits for rank 0 in MPI_Recv hangs.c:{recv}; "
-            f"ranks 0,1,3-5 wait for rank 2 in MPI_Allreduce hangs.c:{allreduce}")
+    recv, allreduce = marked_line(HUNG, "recv"), marked_line(HUNG, "allreduce")
+    return (f"Nobody could go on: rank 2 waits for rank 0 in MPI_Recv hung.c:{recv}; "
+            f"ranks 0,1,3-5 wait for rank 2 in MPI_Allreduce hung.c:{allreduce}")
 
 
 def one_line(text):
@@ -39,16 +39,16 @@ def check_hang(profile, killed):
     for rank in profile.ranks:
         check("end_seen" in rank["flags"], f"rank {rank['rank']}: its end was not seen: {rank['flags']}")
         check_near(rank["real_ns"] / 1e9, killed.lives[rank["rank"]], 0, 0.05, f"life of rank {rank['rank']}")
-    recv = profile.at(HANGS, "recv", "MPI_Recv")
+    recv = profile.at(HUNG, "recv", "MPI_Recv")
     check_equal(recv.count, 0, "count of the hung call")
     check_near(recv.raw["unfinished_ns"] / 1e9, killed.hung[2], 0, 0.05, "unfinished time of MPI_Recv")
     check_equal(recv.raw["unfinished_ns"], recv.time_ns, "its whole time")
-    reduce = profile.at(HANGS, "allreduce", "MPI_Allreduce")
+    reduce = profile.at(HUNG, "allreduce", "MPI_Allreduce")
     others = sum(killed.hung) - killed.hung[2]
     check_equal(reduce.count, 0, "count of MPI_Allreduce")
     check_near(reduce.raw["unfinished_ns"] / 1e9, others, 0, 0.3, "unfinished time of MPI_Allreduce")
     check(profile.json["blocked_ns"] >= 0.9 * (recv.time_ns + reduce.time_ns), "it is no waiting")
-    check_equal(profile.at(HANGS, "barrier", "MPI_Barrier").count, 10 * RANKS, "finished calls")
+    check_equal(profile.at(HUNG, "barrier", "MPI_Barrier").count, 10 * RANKS, "finished calls")
 
 
 @case
@@ -88,7 +88,7 @@ def nobody_saw_the_end():
     profile = recover(job, scratch("made"))
     late = killed.hung[2] - killed.hung[0]  # rank 0 came so much later
     check_near(late, 1.0, 0, 0.5, "how late rank 0 came")
-    recv = profile.at(HANGS, "recv", "MPI_Recv")
+    recv = profile.at(HUNG, "recv", "MPI_Recv")
     check_equal(recv.count, 0, "count")
     check_near(recv.raw["unfinished_ns"] / 1e9, late, 0, 0.05, "unfinished time")
     check(all("end_guessed" in rank["flags"] for rank in profile.ranks), "flags")
@@ -104,7 +104,7 @@ def killed_while_it_computes():
     def attempt():
         clear(prefix, 2)
         killed = Killed(prefix, 2, 2.0)
-        run = execute(mpirun(2, DWELL, "run", "-o", scratch("out"), program("hangs"), "long", prefix), 2,
+        run = execute(mpirun(2, DWELL, "run", "-o", scratch("out"), program("hung"), "long", prefix), 2,
                       cwd=scratch(), interrupt=killed)
         profile = recover(kept_records(run), scratch("made"))
         for rank in profile.ranks:
@@ -116,8 +116,8 @@ def killed_while_it_computes():
         return profile
     profile = repeated(attempt)
     ending = profile.json["ending"]
-    last = marked_line(HANGS, "last")
-    check(f"rank 1 waits for rank 0 in MPI_Barrier hangs.c:{last}" in ending and "rank 0 computed" in ending,
+    last = marked_line(HUNG, "last")
+    check(f"rank 1 waits for rank 0 in MPI_Barrier hung.c:{last}" in ending and "rank 0 computed" in ending,
           ending)
     check("Nobody" not in ending, ending)
 
@@ -173,7 +173,7 @@ def time_limit():
         time.sleep(1)
         os.killpg(run.pid, signal.SIGTERM)
 
-    run = execute(mpirun(RANKS, DWELL, "run", "-o", out, program("hangs"), "recv", prefix), RANKS,
+    run = execute(mpirun(RANKS, DWELL, "run", "-o", out, program("hung"), "recv", prefix), RANKS,
                   cwd=scratch(), interrupt=end)
     until = time.monotonic() + 25
     while not os.path.exists(os.path.join(out, "stats.picl")) and time.monotonic() < until:
@@ -201,12 +201,12 @@ def time_limit_ignored():
         kept.extend(os.listdir(out))
         os.killpg(run.pid, signal.SIGKILL)
 
-    run = execute([DWELL, "run", "-o", out, program("hangs"), "ignore", prefix], cwd=scratch(), interrupt=end)
+    run = execute([DWELL, "run", "-o", out, program("hung"), "ignore", prefix], cwd=scratch(), interrupt=end)
     check("rank.0" in kept and "profile.json" in kept, f"{kept}" + run.describe())
-    check_equal(Profile(out, run).at(HANGS, "barrier", "MPI_Barrier").count, 10, "calls in the report")
+    check_equal(Profile(out, run).at(HUNG, "barrier", "MPI_Barrier").count, 10, "calls in the report")
     profile = recover(out, scratch("made"))
-    check_equal(profile.at(HANGS, "barrier", "MPI_Barrier").count, 10, "recovered calls")
-    check("unfinished_ns" in profile.at(HANGS, "recv", "MPI_Recv").raw, "the call that was open")
+    check_equal(profile.at(HUNG, "barrier", "MPI_Barrier").count, 10, "recovered calls")
+    check("unfinished_ns" in profile.at(HUNG, "recv", "MPI_Recv").raw, "the call that was open")
 
 
 @case

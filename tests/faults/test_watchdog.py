@@ -6,15 +6,15 @@ import time
 
 from harness import (DWELL, Profile, case, check, check_equal, execute, kept_records, main, marked_line,
                      mpirun, program, recover, scratch)
-from hung_job import HANGS, Killed, clear, words_of_ranks
+from hung_job import HUNG, Killed, clear, words_of_ranks
 
 SAID = "nothing has moved for"
 
 
 def watched(how, ranks, seconds, interrupt=None, around=False):
-    """hangs.c under the watchdog; the run."""
+    """hung.c under the watchdog; the run."""
     run = [DWELL, "run", "-o", scratch("out"), "--watchdog", str(seconds)]
-    words = [program("hangs"), how, scratch("word")]
+    words = [program("hung"), how, scratch("word")]
     argv = [*run, *mpirun(ranks, *words)] if around else mpirun(ranks, *run, *words)
     return execute(argv, ranks, cwd=scratch(), interrupt=interrupt)
 
@@ -29,8 +29,8 @@ def hang():
         run = watched("recv", ranks, 2, Killed(scratch("word"), ranks, 6), around)
         check_equal(run.stderr.count(SAID), 1, "messages" + run.describe())
         text = " ".join(run.stderr.split())
-        line = marked_line(HANGS, "recv")
-        check(f"rank 2 waits for rank 0 in MPI_Recv hangs.c:{line}" in text, "where" + run.describe())
+        line = marked_line(HUNG, "recv")
+        check(f"rank 2 waits for rank 0 in MPI_Recv hung.c:{line}" in text, "where" + run.describe())
         profile = recover(kept_records(run), scratch(f"made{around}"))
         check(SAID in profile.json["watchdog"], "in the recovered profile")
         with open(scratch(f"made{around}/report.txt"), encoding="utf-8") as report:
@@ -84,10 +84,10 @@ def stop_rank(rank):
 @case
 def off():
     """Without the option nothing is said; wrong values start nothing."""
-    run = execute(mpirun(2, DWELL, "run", "-o", scratch("out"), program("hangs"), "polls", scratch("word")), 2)
+    run = execute(mpirun(2, DWELL, "run", "-o", scratch("out"), program("hung"), "polls", scratch("word")), 2)
     check_equal((run.code, run.stderr.count(SAID)), (0, 0), "message" + run.describe())
     for wrong in ("0", "-1", "x", ""):
-        run = execute([DWELL, "run", "--watchdog", wrong, program("hangs"), "polls", scratch("word")])
+        run = execute([DWELL, "run", "--watchdog", wrong, program("hung"), "polls", scratch("word")])
         check_equal(run.code, 2, f"exit code for {wrong!r}" + run.describe())
 
 

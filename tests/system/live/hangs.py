@@ -99,7 +99,7 @@ class RunningHang:
         """Of its records, once all ranks have one."""
         until = time.monotonic() + limit_s
         while time.monotonic() < until:
-            found = [os.path.join(self.records, name) for name in os.listdir(self.records)]
+            found = [entry.path for entry in os.scandir(self.records) if entry.is_dir()]
             if len(found) == 1 and len([n for n in os.listdir(found[0]) if
                                         re.fullmatch(r"rank\.\d+", n)]) == RANKS:
                 return found[0]

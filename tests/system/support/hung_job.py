@@ -1,4 +1,4 @@
-"""Runs of tests/faults/programs/hangs.c, whose ranks say who they are before they hang, and their end."""
+"""Runs of tests/faults/programs/hung.c, whose ranks say who they are before they hang, and their end."""
 
 import os
 import signal
@@ -6,11 +6,11 @@ import time
 
 from harness import ROOT, check
 
-HANGS = os.path.join(ROOT, "tests", "faults", "programs", "hangs.c")
+HUNG = os.path.join(ROOT, "tests", "faults", "programs", "hung.c")
 
 
 def words_of_ranks(prefix, ranks, limit_s=30):
-    """What each rank of hangs.c has left: process number, start, time before it hangs."""
+    """What each rank of hung.c has left: process number, start, time before it hangs."""
     until = time.monotonic() + limit_s
     names = [f"{prefix}.{rank}" for rank in range(ranks)]
     while not all(os.path.exists(name) for name in names):

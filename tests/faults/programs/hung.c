@@ -1,4 +1,4 @@
-// Stops making progress, or seems to: hangs HOW PREFIX. Each rank leaves its process number, the
+// Stops making progress, or seems to: hung HOW PREFIX. Each rank leaves its process number, the
 // time at its start and the time before it hangs (CLOCK_REALTIME, seconds) in PREFIX.<rank>.
 #include <mpi.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ static void compute_until(double end) {
 int main(int argc, char** argv) {
     const double born = now();
     const char* how = argc > 2 ? argv[1] : "";
-    const char* prefix = argc > 2 ? argv[2] : "hangs";
+    const char* prefix = argc > 2 ? argv[2] : "hung";
     int rank, value = 0, sum = 0, found = 0;
     MPI_Request request;
     if (strcmp(how, "ignore") == 0) signal(SIGTERM, SIG_IGN);
