@@ -9,7 +9,7 @@ import time
 
 from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, check_near, execute, kept_records,
                      main, marked_line, mpirun, program, recover, repeated, scratch, thorough)
-from hung_job import HANGS, Killed, clear, words_of_ranks
+from hung_job import HUNG, Killed, clear, words_of_ranks
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 COUNTS = os.path.join(PROGRAMS, "counts.c")
@@ -25,7 +25,7 @@ def run_hung(how, launch, env=None, after_s=3.0):
 
 
 def sentence():
-    recv, allreduce = marked_line(HANGS, "recv"), marked_line(HANGS, "allreduce")
+    recv, allreduce = marked_line(HUNG, "recv"), marked_line(HUNG, "allreduce")
     return (f"Nobody could go on: rank 2 waits for rank 0 in MPI_Recv hung.c:{recv}; "
             f"ranks 0,1,3-5 wait for rank 2 in MPI_Allreduce hung.c:{allreduce}")
 
@@ -39,16 +39,16 @@ def check_hang(profile, killed):
     for rank in profile.ranks:
         check("end_seen" in rank["flags"], f"rank {rank['rank']}: its end was not seen: {rank['flags']}")
         check_near(rank["real_ns"] / 1e9, killed.lives[rank["rank"]], 0, 0.05, f"life of rank {rank['rank']}")
-    recv = profile.at(HANGS, "recv", "MPI_Recv")
+    recv = profile.at(HUNG, "recv", "MPI_Recv")
     check_equal(recv.count, 0, "count of the hung call")
     check_near(recv.raw["unfinished_ns"] / 1e9, killed.hung[2], 0, 0.05, "unfinished time of MPI_Recv")
     check_equal(recv.raw["unfinished_ns"], recv.time_ns, "its whole time")
-    reduce = profile.at(HANGS, "allreduce", "MPI_Allreduce")
+    reduce = profile.at(HUNG, "allreduce", "MPI_Allreduce")
     others = sum(killed.hung) - killed.hung[2]
     check_equal(reduce.count, 0, "count of MPI_Allreduce")
     check_near(reduce.raw["unfinished_ns"] / 1e9, others, 0, 0.3, "unfinished time of MPI_Allreduce")
     check(profile.json["blocked_ns"] >= 0.9 * (recv.time_ns + reduce.time_ns), "it is no waiting")
-    check_equal(profile.at(HANGS, "barrier", "MPI_Barrier").count, 10 * RANKS, "finished calls")
+    check_equal(profile.at(HUNG, "barrier", "MPI_Barrier").count, 10 * RANKS, "finished calls")
 
 
 @case
@@ -88,7 +88,7 @@ def nobody_saw_the_end():
     profile = recover(job, scratch("made"))
     late = killed.hung[2] - killed.hung[0]  # rank 0 came so much later
     check_near(late, 1.0, 0, 0.5, "how late rank 0 came")
-    recv = profile.at(HANGS, "recv", "MPI_Recv")
+    recv = profile.at(HUNG, "recv", "MPI_Recv")
     check_equal(recv.count, 0, "count")
     check_near(recv.raw["unfinished_ns"] / 1e9, late, 0, 0.05, "unfinished time")
     check(all("end_guessed" in rank["flags"] for rank in profile.ranks), "flags")
@@ -116,7 +116,7 @@ def killed_while_it_computes():
         return profile
     profile = repeated(attempt)
     ending = profile.json["ending"]
-    last = marked_line(HANGS, "last")
+    last = marked_line(HUNG, "last")
     check(f"rank 1 waits for rank 0 in MPI_Barrier hung.c:{last}" in ending and "rank 0 computed" in ending,
           ending)
     check("Nobody" not in ending, ending)
@@ -203,10 +203,10 @@ def time_limit_ignored():
 
     run = execute([DWELL, "run", "-o", out, program("hung"), "ignore", prefix], cwd=scratch(), interrupt=end)
     check("rank.0" in kept and "profile.json" in kept, f"{kept}" + run.describe())
-    check_equal(Profile(out, run).at(HANGS, "barrier", "MPI_Barrier").count, 10, "calls in the report")
+    check_equal(Profile(out, run).at(HUNG, "barrier", "MPI_Barrier").count, 10, "calls in the report")
     profile = recover(out, scratch("made"))
-    check_equal(profile.at(HANGS, "barrier", "MPI_Barrier").count, 10, "recovered calls")
-    check("unfinished_ns" in profile.at(HANGS, "recv", "MPI_Recv").raw, "the call that was open")
+    check_equal(profile.at(HUNG, "barrier", "MPI_Barrier").count, 10, "recovered calls")
+    check("unfinished_ns" in profile.at(HUNG, "recv", "MPI_Recv").raw, "the call that was open")
 
 
 @case

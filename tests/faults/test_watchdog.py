@@ -6,7 +6,7 @@ import time
 
 from harness import (DWELL, Profile, case, check, check_equal, execute, kept_records, main, marked_line,
                      mpirun, program, recover, scratch)
-from hung_job import HANGS, Killed, clear, words_of_ranks
+from hung_job import HUNG, Killed, clear, words_of_ranks
 
 SAID = "nothing has moved for"
 
@@ -29,7 +29,7 @@ def hang():
         run = watched("recv", ranks, 2, Killed(scratch("word"), ranks, 6), around)
         check_equal(run.stderr.count(SAID), 1, "messages" + run.describe())
         text = " ".join(run.stderr.split())
-        line = marked_line(HANGS, "recv")
+        line = marked_line(HUNG, "recv")
         check(f"rank 2 waits for rank 0 in MPI_Recv hung.c:{line}" in text, "where" + run.describe())
         profile = recover(kept_records(run), scratch(f"made{around}"))
         check(SAID in profile.json["watchdog"], "in the recovered profile")

@@ -6,7 +6,7 @@ import time
 
 from harness import ROOT, check
 
-HANGS = os.path.join(ROOT, "tests", "faults", "programs", "hung.c")
+HUNG = os.path.join(ROOT, "tests", "faults", "programs", "hung.c")
 
 
 def words_of_ranks(prefix, ranks, limit_s=30):
