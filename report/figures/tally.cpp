@@ -12,14 +12,17 @@
 namespace dwell {
 namespace {
 
-// The routine that a node's own time belongs to.
+// The routine that a node's own time belongs to: the innermost procedure with a probe around it;
+// where there is none, the innermost procedure of the user.
 uint32_t routine_of(const Profile& profile, uint32_t node) {
-    const auto is_routine = [&](uint32_t at) {
+    uint32_t innermost = 0;
+    for (uint32_t at = node; at != 0; at = profile.nodes[at].parent) {
         const ProfileNode& code = profile.nodes[at];
-        return at == 0 || (code.kind == SiteKind::kProcedure && (code.labels & kLabelSystem) == 0);
-    };
-    while (!is_routine(node)) node = profile.nodes[node].parent;
-    return node;
+        if (code.kind != SiteKind::kProcedure || (code.labels & kLabelSystem) != 0) continue;
+        if (is_probed(code)) return at;
+        if (innermost == 0) innermost = at;
+    }
+    return innermost;
 }
 
 uint64_t TallyTimes::*kind_of(const ProfileNode& node) {

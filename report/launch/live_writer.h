@@ -22,7 +22,7 @@ class LiveWriter {
     // Does nothing with 0 seconds. Call when no more processes will be forked.
     void start();
     void stop() { watch_.stop(); }
-    // Removes the snapshots: the profile, or the records that are kept, hold more. Call last.
+    // Removes the snapshots: the profile, or the records that are kept, hold more.
     void clean_up();
 
   private:

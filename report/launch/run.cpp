@@ -485,6 +485,7 @@ int run_command(const RunOptions& given) {
     deaths.stop();
     watchdog.stop();
     live.stop();
+    live.clean_up();
     tally.stop();
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
@@ -512,7 +513,6 @@ int run_command(const RunOptions& given) {
         }
     }
     watchdog.clean_up();
-    live.clean_up();
     for (auto& [directory, sampled] : occupancy) write_occupancy(options.out, &sampled);
     lines.reset();
     end_like(end.wait_status);

@@ -14,9 +14,9 @@
 #include "report/live/snapshot.h"
 #include "report/results/crash_recovery.h"
 #include "report/results/show.h"
+#include "summarize/formats/read_json.h"
 #include "summarize/merge/figures.h"
 #include "summarize/merge/merged_tables.h"
-#include "summarize/formats/read_json.h"
 #include "summarize/model/profile_walk.h"
 #include "summarize/profile/blocked_estimate.h"
 
@@ -26,6 +26,8 @@ namespace {
 constexpr int64_t kSecond_ns = 1'000'000'000;
 // Trees are made as often as this share of one processor allows, for new paths and new samples.
 constexpr int64_t kPatience_ns = 100'000'000;
+constexpr int64_t kPatienceForProfile_ns =
+    10 * kSecond_ns;  // it is written after the last snapshot
 constexpr int64_t kShareOfPaths = 10;
 constexpr int64_t kShareOfSamples = 100;
 
@@ -486,6 +488,9 @@ void LiveView::finish_from_profile(uint32_t only) {
     const auto text = read_whole_file(directory_ + "/profile.json");
     tl::expected<Profile, std::string> profile =
         text ? read_profile_json(*text) : tl::make_unexpected(text.error());
+    const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    if (missed_ns_ == 0) missed_ns_ = now_ns;
+    if (!profile && now_ns - missed_ns_ < kPatienceForProfile_ns) return;
     snapshot_.is_final = true;
     if (!profile) return;  // it was killed: what was seen last
     final_ = std::make_unique<Profile>(std::move(*profile));

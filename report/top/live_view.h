@@ -129,6 +129,7 @@ class LiveView {
     std::vector<Totals> totals_;
     std::vector<uint64_t> least_ns_;  // by merged node: shortest call of any rank
     std::map<std::string, uint32_t> ids_;
+    int64_t missed_ns_ = 0;      // when there were no snapshots any more
     int64_t built_ns_ = 0;       // when,
     int64_t build_cost_ns_ = 0;  // and how long it took
     LiveSnapshot snapshot_;

@@ -82,7 +82,8 @@ def killed_and_recovered():
                 os.kill(pid, signal.SIGKILL)
             running.process.wait(timeout=30)
         ending = one_line(recover(scratch("out"), scratch("made")).json["ending"])
-        says = [with_lines(text).replace("can go on", "could go on") for text in hang.says if text.startswith(ALL_LOST)]
+        says = [with_lines(text).replace("can go on", "could go on").removesuffix(r"\.")
+                for text in hang.says if text.startswith(ALL_LOST)]
         says += [f"rank {rank} computed" for rank, at in hang.at.items() if at is None]
         for expression in says:
             check(re.search(expression, ending), f"{name}: no {expression!r} in {ending}")

@@ -459,7 +459,7 @@ def read_records(path):
     with open(path, "rb") as stream:
         data = stream.read()
     magic, version, _, _, used = struct.unpack_from("<QIIII", data, 0)
-    check_equal((magic, version), (0x434552444c4c5744, 14), "magic and version")
+    check_equal((magic, version), (0x434552444c4c5744, 15), "magic and version")
     cell = 64
     statements = []
 
