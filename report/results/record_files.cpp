@@ -36,9 +36,12 @@ bool is_alive(pid_t pid) {
 }  // namespace
 
 std::optional<FileHeader> read_header(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // it may be a pipe
+    if (file < 0) return std::nullopt;
     FileHeader header;
-    if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+    const bool whole = pread(file, &header, sizeof header, 0) == sizeof header;
+    close(file);
+    if (!whole) return std::nullopt;
     if (header.magic != kRecordMagic) return std::nullopt;
     return header;
 }

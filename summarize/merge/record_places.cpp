@@ -146,6 +146,7 @@ bool RecordReader::add_place(CellIndex cell, const ThreadRecord& thread) {
     open.is_in_call = read_call(cell, &call, &last_ticks);
     uint32_t root = 0;  // makes the program's node
     if (!place_of(thread.root, &root) || !place_of(call.node, &open.statement)) return false;
+    if (root == kNoNode) return true;  // damaged
     open.is_in_call = open.is_in_call && open.statement != kNoNode;
     open.since_unix_ns = unix_ns(open.is_in_call ? call.entry_ticks : last_ticks);
     open.has_ended = end_ticks_ != 0;
