@@ -98,7 +98,10 @@ bool RecordReader::read_threads() {
         if (!add_open_call(cell, thread) || !add_open_probes(thread) || !add_place(cell, thread)) {
             return false;
         }
-        const uint64_t lived_ns = ns(lived_ticks(thread, end_virtual(thread)));
+        // The last span of the process's thread is the process's, up to its end.
+        const bool of_process = end_ticks_ != 0 && thread.number == header_.process_thread;
+        const uint64_t lived_ns =
+            ns(of_process ? thread.span_ticks : lived_ticks(thread, end_virtual(thread)));
         const ThreadSpan span{thread.number,      intervals_.size(), thread.first_metric,
                               thread.first_stall, lived_ns,          time_of_rows(false)};
         if (!threads_.push(span)) return false;

@@ -33,14 +33,15 @@ class ChangingRecords : public testing::Test {
         for (uint64_t i = 0; i < kEntries; ++i) file_.add_request(0, kReceiveRequest, 0, 0, 0);
     }
 
-    // Calls `change` of 1, 2, 3 … in a thread of its own while `look` reads.
+    // Calls `change` of 1, 2, 3 … in a thread of its own while `look` reads, on a busy machine
+    // until that has counted something.
     template <typename Change, typename Look>
-    void while_changing(Change change, Look look) {
+    void while_changing(const size_t* seen, Change change, Look look) {
         std::atomic<bool> ends{false};
         std::thread writer([&] {
             for (uint64_t k = 1; !ends; ++k) change(k);
         });
-        for (int i = 0; i < 20'000; ++i) {
+        for (int i = 0; i < 20'000 || (*seen == 0 && i < 20'000'000); ++i) {
             Merged merged;
             EXPECT_TRUE(add_places(&merged, file_.data(), file_.bytes()));
             look(merged);
@@ -61,6 +62,7 @@ TEST_F(ChangingRecords, OfOneStatementStayTogether) {
     ThreadRecord& thread = file_.last_thread();
     size_t open = 0;
     while_changing(
+        &open,
         [&](uint64_t k) {
             const auto number = static_cast<int32_t>(k & 0x7fffffff);
             store(&thread.open_depth, 1u);
@@ -101,6 +103,7 @@ TEST_F(ChangingRecords, OfOneRequestStayTogether) {
     auto* record = &file_.at<RequestRecord>(file_.header().first_requests + 1);
     size_t found = 0;
     while_changing(
+        &found,
         [&](uint64_t k) {
             const auto number = static_cast<int32_t>(k & 0xffff);
             store(&record->kind, static_cast<uint8_t>(k % 2 + 1));
