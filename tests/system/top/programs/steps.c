@@ -1,6 +1,6 @@
-// Each step rank 0 computes for 10 ms, then all meet: the others wait for it at @meet. Each rank
-// passes 1000 bytes to the next at @pass. Arguments: steps; "reset" for MPI_Pcontrol(2) in the
-// middle; "hang": after the steps rank 1 receives from rank 0 (@lost), which waits for all (@last).
+// Each step rank 0 computes for 10 ms, then all meet: the others wait for it at meet. Each rank
+// passes 1000 bytes to the next at pass. Arguments: steps; "reset" for MPI_Pcontrol(2) in the
+// middle; "hang": after the steps rank 1 receives from rank 0 (lost), which waits for all (last).
 // STEPS_GO: the steps begin when a file of that name is there.
 #include <mpi.h>
 #include <stdio.h>
