@@ -39,9 +39,9 @@ std::optional<FileHeader> read_header(const std::string& path) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // it may be a pipe
     if (file < 0) return std::nullopt;
     FileHeader header;
-    const ssize_t got = pread(file, &header, sizeof header, 0);
+    const bool whole = pread(file, &header, sizeof header, 0) == sizeof header;
     close(file);
-    if (got != static_cast<ssize_t>(sizeof header)) return std::nullopt;
+    if (!whole) return std::nullopt;
     if (header.magic != kRecordMagic) return std::nullopt;
     return header;
 }

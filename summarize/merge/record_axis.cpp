@@ -191,6 +191,7 @@ bool RecordReader::read_axis(CellIndex cell) {
 }
 
 bool RecordReader::read_axes() {
+    if ((header_.flags & kFileInInit) != 0) return true;  // nothing is known of it
     newest_ticks_ = last_ticks_;
     for (const CellIndex cell : thread_cells_) {
         ThreadRecord thread;

@@ -70,12 +70,15 @@ bool RecordReader::read_call(CellIndex cell, OpenCall* call, uint64_t* last_tick
         reinterpret_cast<const ThreadRecord*>(file_ + static_cast<size_t>(cell) * kCellBytes);
     for (int attempt = 0; attempt < kAttempts; attempt++) {
         const uint64_t before = load_whole(&live->last_ticks);
+        // Stored last of all: what is read after it is of this statement, or of a later one.
+        const uint64_t entry_ticks = load_whole(&live->open.entry_ticks);
         *call = copy_whole<OpenCall>(&live->open);
         const bool open = load_whole(&live->open_depth) != 0;
         *last_ticks = load_whole(&live->last_ticks);
         if (*last_ticks != before) continue;
         // A new statement stores open_depth, then its node, last entry_ticks.
-        if (load_whole(&live->open.entry_ticks) != call->entry_ticks) continue;
+        if (call->entry_ticks != entry_ticks) continue;
+        if (load_whole(&live->open.entry_ticks) != entry_ticks) continue;
         if (open && call->entry_ticks > *last_ticks) return true;
         if (!open) return false;
     }
@@ -146,6 +149,7 @@ bool RecordReader::add_place(CellIndex cell, const ThreadRecord& thread) {
     open.is_in_call = read_call(cell, &call, &last_ticks);
     uint32_t root = 0;  // makes the program's node
     if (!place_of(thread.root, &root) || !place_of(call.node, &open.statement)) return false;
+    if (root == kNoNode) return true;  // damaged
     open.is_in_call = open.is_in_call && open.statement != kNoNode;
     open.since_unix_ns = unix_ns(open.is_in_call ? call.entry_ticks : last_ticks);
     open.has_ended = end_ticks_ != 0;

@@ -98,10 +98,12 @@ bool RecordReader::read_threads() {
         if (!add_open_call(cell, thread) || !add_open_probes(thread) || !add_place(cell, thread)) {
             return false;
         }
-        const uint64_t lived_ns = ns(lived_ticks(thread, end_virtual(thread)));
+        // The last span of the process's thread is the process's, up to its end.
+        const bool of_process = end_ticks_ != 0 && thread.number == header_.process_thread;
+        const uint64_t lived_ns =
+            ns(of_process ? thread.span_ticks : lived_ticks(thread, end_virtual(thread)));
         const ThreadSpan span{thread.number,      intervals_.size(), thread.first_metric,
-                              thread.first_stall, lived_ns,          ns(thread.span_ticks),
-                              time_of_rows(false)};
+                              thread.first_stall, lived_ns,          time_of_rows(false)};
         if (!threads_.push(span)) return false;
     }
     return true;
@@ -447,7 +449,7 @@ bool RecordReader::add_rest_of_life(const ThreadSpan& thread) {
     if (thread.number == header_.process_thread && process_ns() != 0) {
         // Other threads may have used that record before, or else one of them replaces the first
         // thread.
-        lived_ns = process_ns() + (has_main_ ? thread.ended_ns : 0);
+        lived_ns = process_ns() + (has_main_ ? lived_ns : 0);
     }
     const uint64_t known_ns = thread.statements_ns + time_of_rows(true);
     if (lived_ns <= known_ns) return true;

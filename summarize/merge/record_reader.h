@@ -56,7 +56,6 @@ class RecordReader {
         CellIndex first_metric;
         CellIndex first_stall;
         uint64_t lived_ns;  // of all threads of the program together
-        uint64_t ended_ns;  // the part of spans that have ended
         uint64_t statements_ns;
     };
 

@@ -305,6 +305,15 @@ TEST(RecordEnd, WhoComputedWhenItDiedHasComputation) {
     EXPECT_FALSE(merged.open[0].is_in_call);
 }
 
+// Its thread was one of the program's before MPI_Init made it the process's.
+TEST(RecordEnd, TheSpanOfTheProcessCountsOnce) {
+    Died died(false);
+    died.file.header().death_ticks = 5000;
+    died.file.header().pid = died.file.last_thread().tid = 77;
+    died.file.last_thread().life_start = 1200;
+    EXPECT_EQ(rest_ns(died.merged()), 4000u - 30 - 150 - 200);
+}
+
 TEST(RecordEnd, APauseThatGoesOnIsNoComputation) {
     Died died(false);
     died.file.header().paused_since = 2100;
