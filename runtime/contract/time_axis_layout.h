@@ -44,6 +44,7 @@ struct TimeAxis {
     uint64_t until;  // end of the last OpenMP or I/O statement
     uint64_t from;
     AxisSums stored;
+    uint64_t computed_ticks;  // computation in all bins
     uint64_t first_bin;
     uint32_t bins;  // cell of AxisBin[kAxisBins]; 0: none
     uint32_t bin_shift;

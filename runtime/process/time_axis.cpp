@@ -90,7 +90,9 @@ class AxisWriter {
         at_ = axis_->from + (time_of(rest) - time_of(stored));
     }
     void compute_until(uint64_t end) {
-        if (end > at_) divide(end - at_, &AxisBin::computation_ticks, nullptr);
+        if (end <= at_) return;
+        axis_->computed_ticks += end - at_;
+        divide(end - at_, &AxisBin::computation_ticks, nullptr);
     }
     // The first `ticks` that are not stored yet belong to `kind`, and to `also` too.
     void divide(uint64_t ticks, uint64_t AxisBin::*kind, uint64_t AxisBin::*also) {
@@ -218,7 +220,7 @@ void reset_axis(Thread* thread, uint64_t since) {
     __atomic_thread_fence(__ATOMIC_RELEASE);
     clear_bins(axis);
     axis->sums = axis->stored = AxisSums{};
-    axis->until = 0;
+    axis->until = axis->computed_ticks = 0;
     begin_at(axis, since);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     axis->version += 1;

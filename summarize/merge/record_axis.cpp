@@ -45,7 +45,9 @@ bool was_in_call(const ThreadRecord& thread) { return thread.open.node != 0; }
 // Whether the bins hold what the thread has stored in them, which they do not where a page is lost.
 bool holds_all(const TimeAxis& axis, const AxisBin* bins) {
     AxisSums held{};
+    uint64_t computed_ticks = 0;
     for (uint32_t i = 0; i <= axis.last_bin; i++) {
+        computed_ticks += bins[i].computation_ticks;
         held.call_ticks += bins[i].call_ticks;
         held.omp_wait_ticks += bins[i].omp_wait_ticks;
         held.omp_idle_ticks += bins[i].omp_idle_ticks;
@@ -53,7 +55,8 @@ bool holds_all(const TimeAxis& axis, const AxisBin* bins) {
         held.bytes_sent += bins[i].bytes_sent;
     }
     const AxisSums& stored = axis.stored;
-    return held.call_ticks >= stored.call_ticks && held.omp_wait_ticks >= stored.omp_wait_ticks &&
+    return computed_ticks >= axis.computed_ticks && held.call_ticks >= stored.call_ticks &&
+           held.omp_wait_ticks >= stored.omp_wait_ticks &&
            held.omp_idle_ticks >= stored.omp_idle_ticks && held.io_ticks >= stored.io_ticks &&
            held.bytes_sent >= stored.bytes_sent;
 }

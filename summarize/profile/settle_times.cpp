@@ -41,6 +41,12 @@ void TimeSettler::settle_estimate(uint32_t index, NodeTime* time) {
     // A call lasts as long as its callee: a difference belongs to the calling procedure.
     const bool call = nodes_[index].kind == SiteKind::kCall;
     const uint64_t known_ns = call ? 0 : time->booked_ns + sums.unprobed_ns;
+    // Blocks whose callers are unknown lie in the program, beside the procedures that opened them,
+    // whose intervals contain their time.
+    if (index == 0 && sums.children_ns > known_ns) {
+        sums.cut_ns = std::min(sums.children_ns - known_ns, sums.movable_ns);
+        sums.children_ns -= sums.cut_ns;
+    }
     time->own_ns = known_ns > sums.children_ns ? known_ns - sums.children_ns : 0;
     time->total_ns = time->own_ns + sums.children_ns;
     sums.movable_ns += time->own_ns;
@@ -52,7 +58,7 @@ void TimeSettler::take_cut(uint32_t index, std::vector<NodeTime>* times) {
     Sums& sums = sums_[index];
     sums.movable_left_ns = sums.movable_ns;
     sums.cut_left_ns = sums.cut_ns;
-    if (sums.cut_ns == 0 || is_probed(nodes_[index])) return;
+    if (sums.cut_ns == 0 || index == 0 || is_probed(nodes_[index])) return;
     NodeTime& time = (*times)[index];
     const uint64_t own_cut_ns = proportional(sums.cut_ns, time.own_ns, sums.movable_ns);
     sums.movable_left_ns -= time.own_ns;

@@ -77,7 +77,7 @@ class RecordFile:
             text = data[at + CELL:data.index(b"\0", at + CELL)]
             self.modules[number] = text.decode()
             module = struct.unpack_from("<I", data, at)[0]
-        grid = struct.unpack_from("<I", data, 1012)[0]
+        grid = struct.unpack_from("<I", data, 996)[0]
         while grid:
             after, name, dimensions, periodic = struct.unpack_from("<IIII", data, grid * CELL)
             numbers = struct.unpack_from("<12i", data, grid * CELL + 16)
