@@ -46,6 +46,26 @@ TEST(SettleTimes, SamplesDivideWhatWasNotMeasured) {
     EXPECT_EQ(times[kRelax].own_ns, 11u);
 }
 
+// main opens a block of 8 by hand, whose caller is not known: it lies in the program. The interval
+// of 22 contains it, and 7 of its 21 samples are in sort.
+TEST(SettleTimes, ABlockBesideItsProcedureCountsOnce) {
+    std::vector<ProfileNode> nodes = team_nodes();
+    nodes[kRegion].kind = SiteKind::kBlock;
+    nodes[kRegion].parent = kProgram;
+    std::vector<SampledShares> inside(kNodes);
+    inside[kMain].add(kMain, 14);
+    inside[kMain].add(kSort, 7);
+    std::vector<NodeTime> times(kNodes);
+    times[kMain].booked_ns = 22;
+    times[kRegion].measured_ns = 8;
+    TimeSettler(nodes, inside).settle({kProgram, kMain, kRegion, kSort}, &times);
+    EXPECT_EQ(times[kProgram].total_ns, 22u);
+    EXPECT_EQ(times[kProgram].own_ns, 0u);
+    EXPECT_EQ(times[kRegion].total_ns, 8u);
+    EXPECT_EQ(times[kMain].total_ns, 14u);
+    EXPECT_EQ(times[kMain].own_ns + times[kSort].own_ns, 14u);
+}
+
 TEST(SettleTimes, NoSamplesLeaveItWhereItIs) {
     const std::vector<ProfileNode> nodes = team_nodes();
     const std::vector<SampledShares> inside;
