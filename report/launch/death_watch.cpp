@@ -73,7 +73,7 @@ void DeathWatch::watch() {
     uint64_t processes = 0;
     bool all_found = false;
     for (bool goes_on = true; goes_on;) {
-        goes_on = wait(wait_after(since_ns));
+        goes_on = wait(all_found ? kMostWait_ms : wait_after(since_ns));
         // The page tells without a system call whether processes were added.
         const uint64_t now = uint64_t{status_read(&page_->mpi_entered)} +
                              status_read(&page_->mpi_processes) + status_read(&page_->probed);

@@ -116,9 +116,10 @@ class AxisWriter {
     // `end`: time up to here will follow.
     void next_bin(uint64_t end) {
         pass_phase();
-        while (axis_->last_bin + 1 == kAxisBins ||
-               end >= begin_of(axis_->first_bin + kAxisBins, axis_->bin_shift)) {
+        if (room_end_ == 0) room_end_ = begin_of(axis_->first_bin + kAxisBins, axis_->bin_shift);
+        while (axis_->last_bin + 1 == kAxisBins || end >= room_end_) {
             double_width(axis_);
+            room_end_ = begin_of(axis_->first_bin + kAxisBins, axis_->bin_shift);
             axis_->bin_end = begin_of(axis_->first_bin + axis_->last_bin + 1, axis_->bin_shift);
             if (at_ < axis_->bin_end) return;
         }
@@ -132,7 +133,8 @@ class AxisWriter {
     }
 
     TimeAxis* axis_;
-    uint64_t at_ = 0;  // time before this is stored
+    uint64_t at_ = 0;        // time before this is stored
+    uint64_t room_end_ = 0;  // of all bins, once it is needed
     const CancellationDisabled cancellation_;
     const ToolWork work_;
 };
