@@ -1,7 +1,7 @@
 // Each step rank 0 computes for 10 ms, then all meet: the others wait for it. Each rank
-// passes 1000 bytes to the next in its exchange. Arguments: steps; "reset" for MPI_Pcontrol(2) in the
-// middle; "hang": after the steps rank 1 receives from rank 0, which waits for all.
-// STEPS_GO: the steps begin when a file of that name is there.
+// passes 1000 bytes to the next in its exchange. Arguments: steps; "reset" for MPI_Pcontrol(2) in
+// the middle; "hang": after the steps rank 1 receives from rank 0, which waits for all. STEPS_GO:
+// the steps begin when a file of that name is there.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ static void step(int rank, int size) {
     int mine = rank, most = 0;
     MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);  // @meet
     const int next = (rank + 1) % size, last = (rank + size - 1) % size;
-    MPI_Sendrecv(out, 1000, MPI_CHAR, next, 7, in, 1000, MPI_CHAR, last, 7, MPI_COMM_WORLD,  // @pass
+    MPI_Sendrecv(out, 1000, MPI_CHAR, next, 7, in, 1000, MPI_CHAR, last, 7,
+                 MPI_COMM_WORLD,  // @pass
                  MPI_STATUS_IGNORE);
 }
 
