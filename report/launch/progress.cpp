@@ -26,18 +26,9 @@ bool is_poll(uint16_t number) {
 
 bool waits_in_openmp(const MergedNode& node) {
     if (!is_openmp(node.kind)) return false;
-    switch (static_cast<OmpConstruct>(node.call)) {
-        case OmpConstruct::kBarrier:
-        case OmpConstruct::kImplicitBarrier:
-        case OmpConstruct::kTaskwait:
-        case OmpConstruct::kTaskgroupEnd:
-        case OmpConstruct::kLock:
-        case OmpConstruct::kNestLock:
-        case OmpConstruct::kIdle:
-            return true;
-        default:
-            return false;
-    }
+    const auto construct = static_cast<OmpConstruct>(node.call);
+    return is_omp_meeting(node.call) || construct == OmpConstruct::kLock ||
+           construct == OmpConstruct::kNestLock || construct == OmpConstruct::kIdle;
 }
 
 void add_row(const MergedNode& node, const Totals& totals, ThreadProgress* progress) {

@@ -18,16 +18,7 @@ namespace {
 // Whether a thread whose innermost entry this is waits for others.
 bool waits_in(const MergedNode& node) {
     if (!is_openmp(node.kind)) return false;
-    switch (static_cast<OmpConstruct>(node.call)) {
-        case OmpConstruct::kBarrier:
-        case OmpConstruct::kImplicitBarrier:
-        case OmpConstruct::kTaskwait:
-        case OmpConstruct::kTaskgroupEnd:
-        case OmpConstruct::kIdle:
-            return true;
-        default:
-            return false;
-    }
+    return is_omp_meeting(node.call) || node.call == static_cast<uint16_t>(OmpConstruct::kIdle);
 }
 
 class Reader {

@@ -140,6 +140,14 @@ inline bool is_omp_worksharing(uint16_t number) {
            number == static_cast<uint16_t>(OmpConstruct::kWorkshare);
 }
 
+// Constructs whose whole time is waiting for other threads.
+inline bool is_omp_meeting(uint16_t number) {
+    return number == static_cast<uint16_t>(OmpConstruct::kBarrier) ||
+           number == static_cast<uint16_t>(OmpConstruct::kImplicitBarrier) ||
+           number == static_cast<uint16_t>(OmpConstruct::kTaskwait) ||
+           number == static_cast<uint16_t>(OmpConstruct::kTaskgroupEnd);
+}
+
 // Constructs for a device, on the host's thread.
 inline bool is_omp_target(uint16_t number) {
     return number >= static_cast<uint16_t>(OmpConstruct::kTarget) &&

@@ -15,10 +15,7 @@ namespace dwell {
 
 // A construct whose whole time is waiting for other threads.
 inline bool only_waits(const Site& site) {
-    if (site.kind != SiteKind::kOpenMp) return false;
-    const auto construct = static_cast<OmpConstruct>(site.call);
-    return construct == OmpConstruct::kBarrier || construct == OmpConstruct::kImplicitBarrier ||
-           construct == OmpConstruct::kTaskwait || construct == OmpConstruct::kTaskgroupEnd;
+    return site.kind == SiteKind::kOpenMp && is_omp_meeting(site.call);
 }
 
 // Whether a call that does not end most likely waits for another rank.
