@@ -10,7 +10,8 @@ __attribute__((noinline)) void work(int calls) {
     int out = 1, in = 0;
     for (int i = 0; i < calls; i++) {
         for (int k = 0; k < 1000; k++) g_value = g_value * 1.0000001 + 0.1;
-        MPI_Sendrecv(&out, 1, MPI_INT, 0, 7, &in, 1, MPI_INT, 0, 7, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&out, 1, MPI_INT, 0, 7, &in, 1, MPI_INT, 0, 7, MPI_COMM_SELF,
+                     MPI_STATUS_IGNORE);
     }
 }
 

@@ -10,7 +10,9 @@
 static int rank, value, sum;
 static double data[100000];
 
-static void meet(void) { MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); } /* @meet */
+static void meet(void) {
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* @meet */
+}
 
 static void wrong_branch(void) {
     if (rank == 2) {

@@ -1,5 +1,5 @@
-/* Three threads: thread 1 takes a lock and never gives it back, but waits at the barrier; the others
-   wait for the lock, or for a critical section that it is in ("critical"). */
+/* Three threads: thread 1 takes a lock and never gives it back, but waits at the barrier; the
+   others wait for the lock, or for a critical section that it is in ("critical"). */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
