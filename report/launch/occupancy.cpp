@@ -56,7 +56,7 @@ CellIndex innermost(const MappedRecords& records, const ThreadRecord& thread) {
 }
 
 bool runs(const MappedRecords& records) {
-    return records.bytes() != 0 && load(&records.header().state) == FileState::kRunning;
+    return records.bytes() != 0 && records.header().state == FileState::kRunning;
 }
 
 std::string seconds(double ns) { return fmt::format("{:.3f}", ns * 1e-9); }

@@ -56,11 +56,11 @@ char thread_state(int32_t pid, int32_t tid) {
 }
 
 bool is_own_pid_namespace(uint64_t inode) {
-    static const uint64_t own = [] {
+    static const uint64_t kOwn = [] {
         struct stat about {};
         return stat("/proc/self/ns/pid", &about) == 0 ? uint64_t{about.st_ino} : 0;
     }();
-    return inode == 0 || own == 0 || own == inode;
+    return inode == 0 || kOwn == 0 || kOwn == inode;
 }
 
 std::string waiting_call(int32_t pid, int32_t tid) {

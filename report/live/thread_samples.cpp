@@ -23,8 +23,8 @@ constexpr uint64_t kSamplesPerSecond = 97;
 constexpr size_t kRingPages = 2;  // beside the head: 512 samples
 
 size_t page_bytes() {
-    static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    return bytes;
+    static const auto kBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return kBytes;
 }
 
 int open_event(int32_t tid) {

@@ -141,8 +141,8 @@ int64_t newest_time(const NewestTimes& times, const FileHeader& header) {
 
 // As in the observed processes (runtime/process/state.h).
 uint64_t ticks_now() {
-    static const bool use_tsc = has_invariant_tsc();
-    return use_tsc ? read_tsc() : monotonic_ns();
+    static const bool kUseTsc = has_invariant_tsc();
+    return kUseTsc ? read_tsc() : monotonic_ns();
 }
 
 Outcome note_copy(const std::string& path) {
