@@ -17,6 +17,7 @@ namespace dwell {
 namespace {
 
 constexpr uint64_t kAnswerHolds_ns = 1'000'000'000;
+constexpr uint64_t kYesHolds_ns = 100'000'000;  // the record of a lower rank may come later
 
 // `dwell run` stops with its program, and cannot watch then.
 bool has_lowest_rank(const std::string& directory, int own_rank) {
@@ -67,7 +68,8 @@ void JobWatch::watch(int wait_ms) {
 bool JobWatch::is_lowest(const std::string& directory) {
     Answer& answer = answers_[directory];
     const uint64_t now_ns = monotonic_ns();
-    if (answer.known_ns == 0 || now_ns - answer.known_ns > kAnswerHolds_ns) {
+    const uint64_t holds_ns = answer.is_lowest ? kYesHolds_ns : kAnswerHolds_ns;
+    if (answer.known_ns == 0 || now_ns - answer.known_ns > holds_ns) {
         answer = {has_lowest_rank(directory, own_rank_), now_ns};
     }
     return answer.is_lowest;

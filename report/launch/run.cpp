@@ -44,6 +44,7 @@ namespace dwell {
 namespace {
 
 constexpr int kDefaultSampleHz = 100;
+constexpr uint64_t kLastLook_ns = 500'000'000;  // before the end, of who samples to the end
 constexpr int kFirstTickMs = 10;
 constexpr int kLastTickMs = 10'000;
 constexpr const char* kExchangeOmp = "ompt";
@@ -122,7 +123,9 @@ std::string set_preload(const std::string& libomp) {
 }
 
 void write_occupancy(const std::string& out, Occupancy* sampled) {
-    if (sampled->samples() == 0) return;
+    // Else a `dwell run` of a lower rank has sampled on.
+    const bool to_the_end = monotonic_ns() - sampled->looked_ns() < kLastLook_ns;
+    if (sampled->samples() == 0 || !to_the_end) return;
     const std::string place = sampled->place(out);
     std::error_code error;
     std::filesystem::create_directories(place, error);
@@ -487,6 +490,7 @@ int run_command(const RunOptions& given) {
     live.stop();
     live.clean_up();
     tally.stop();
+    for (auto& [directory, sampled] : occupancy) write_occupancy(options.out, &sampled);
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
     }
@@ -513,7 +517,6 @@ int run_command(const RunOptions& given) {
         }
     }
     watchdog.clean_up();
-    for (auto& [directory, sampled] : occupancy) write_occupancy(options.out, &sampled);
     lines.reset();
     end_like(end.wait_status);
 }

@@ -3,10 +3,44 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "report/figures/names.h"
 #include "summarize/model/statement_names.h"
 
 namespace dwell {
+namespace {
+
+std::string key_of(const std::string& path, const std::string& build_id) {
+    return build_id + "\n" + path;
+}
+
+}  // namespace
+
+// Processes list their modules in the order in which they found them, and find more as they go on.
+LineResolver* KnownLines::of(const Merged& merged) {
+    std::vector<std::string> modules;
+    for (const MergedModule& module : merged.modules) {
+        const std::string build_id(reinterpret_cast<const char*>(module.build_id),
+                                   module.build_id_bytes);
+        modules.push_back(key_of(merged.text.data() + module.path, build_id));
+    }
+    const bool goes_on = lines_ != nullptr && modules_.size() <= modules.size() &&
+                         std::equal(modules_.begin(), modules_.end(), modules.begin());
+    if (!goes_on) lines_ = std::make_unique<LineResolver>();
+    modules_ = std::move(modules);
+    return lines_.get();
+}
+
+const ResolvedAddress& KnownLines::call_in(const std::string& path, const std::string& build_id,
+                                           uint64_t offset) {
+    const std::string key = key_of(path, build_id);
+    auto known = numbers_.find(key);
+    if (known == numbers_.end())
+        known = numbers_.emplace(key, apart_.add_module(path, build_id)).first;
+    return apart_.resolve_call(known->second, offset);
+}
 
 std::string place_text(const std::string& file, int line) {
     const std::string name = file.substr(file.rfind('/') + 1);

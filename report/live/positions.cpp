@@ -23,7 +23,7 @@ bool waits_in(const MergedNode& node) {
 
 class Reader {
   public:
-    Reader(const Merged& merged, LineResolver* lines, CallPaths* paths)
+    Reader(const Merged& merged, KnownLines* lines, CallPaths* paths)
         : merged_(merged),
           lines_(lines),
           paths_(merged, paths),
@@ -79,14 +79,14 @@ class Reader {
         const MergedModule& module = merged_.modules[lock.module];
         const std::string build_id(reinterpret_cast<const char*>(module.build_id),
                                    module.build_id_bytes);
-        const uint32_t number = lines_->add_module(merged_.text.data() + module.path, build_id);
-        const ResolvedAddress& resolved = lines_->resolve_call(number, lock.offset);
+        const ResolvedAddress& resolved =
+            lines_->call_in(merged_.text.data() + module.path, build_id, lock.offset);
         const SourceFrame& frame = resolved.frames.back();
         return frame.line != 0 ? place_text(frame.file, frame.line) : resolved.place;
     }
 
     const Merged& merged_;
-    LineResolver* lines_;
+    KnownLines* lines_;
     PathTexts paths_;
     Partners partners_;
     std::set<uint32_t> invisible_;
@@ -140,14 +140,14 @@ std::string ranks_text(const std::set<uint32_t>& ranks) {
     return (ranks.size() == 1 ? "rank " : "ranks ") + numbers_text(ranks);
 }
 
-Positions positions_of(const Merged& merged, const Positions* before, LineResolver* lines) {
-    LineResolver own_lines;
+Positions positions_of(const Merged& merged, const Positions* before, KnownLines* lines) {
+    KnownLines own_lines;
     if (lines == nullptr) lines = &own_lines;
-    CallPaths paths(merged, lines);
+    CallPaths paths(merged, lines->of(merged));
     return positions_of(merged, before, lines, &paths);
 }
 
-Positions positions_of(const Merged& merged, const Positions* before, LineResolver* lines,
+Positions positions_of(const Merged& merged, const Positions* before, KnownLines* lines,
                        CallPaths* paths) {
     Positions positions;
     positions.world_size = merged.world_size;

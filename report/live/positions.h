@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/live/blocked_ranks.h"
+#include "report/live/path_texts.h"
 #include "summarize/attribution/call_paths.h"
 #include "summarize/merge/merged.h"
 #include "summarize/symbols/lines.h"
@@ -66,10 +67,9 @@ struct Positions {
 
 // `before`: an earlier reading of the same job, or null. `lines` keeps what it has resolved, for
 // the next reading.
-Positions positions_of(const Merged& merged, const Positions* before,
-                       LineResolver* lines = nullptr);
+Positions positions_of(const Merged& merged, const Positions* before, KnownLines* lines = nullptr);
 // The same with the call paths of `merged`, made before with `lines`.
-Positions positions_of(const Merged& merged, const Positions* before, LineResolver* lines,
+Positions positions_of(const Merged& merged, const Positions* before, KnownLines* lines,
                        CallPaths* paths);
 
 // "rank 2", "ranks 0,1,3-5"; without "rank" where `plain`.

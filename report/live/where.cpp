@@ -46,7 +46,7 @@ int print(const Positions& positions, int64_t now, const WhereOptions& options) 
 int show_snapshots(const std::string& profile, const WhereOptions& options) {
     const tl::expected<Snapshots, std::string> taken = read_snapshots(profile);
     if (!taken) return fail(taken.error());
-    LineResolver lines;
+    KnownLines lines;
     const int64_t now = unix_ns();
     Positions positions = positions_of(taken->merged, nullptr, &lines);
     for (Position& position : positions.threads) {
@@ -69,7 +69,7 @@ int where_command(const WhereOptions& given) {
     if (!directory) return fail(directory.error());
     if (has_snapshots(*directory)) return show_snapshots(*directory, options);
     size_t left_out = 0;
-    LineResolver lines;
+    KnownLines lines;
     Positions before;
     ThreadSamples samples;
     {
@@ -85,7 +85,7 @@ int where_command(const WhereOptions& given) {
     if (!merged) return fail("the job has ended meanwhile");
     const int64_t now = unix_ns();
     Positions positions = positions_of(*merged, &before, &lines);
-    samples.end(&lines, &positions);
+    samples.end(lines.apart(), &positions);
     add_system_calls(&positions);
     add_findings(*directory, *merged, &positions);
     const int code = print(positions, now, options);

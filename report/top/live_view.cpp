@@ -46,20 +46,6 @@ bool is_alive(int pid) {
     return state != '\0' && state != 'Z' && state != 'X';
 }
 
-std::vector<std::string> modules_of(const Merged& merged) {
-    std::vector<std::string> modules;
-    for (const MergedModule& module : merged.modules) {
-        std::string key(reinterpret_cast<const char*>(module.build_id), module.build_id_bytes);
-        key += merged.text.data() + module.path;
-        modules.push_back(std::move(key));
-    }
-    return modules;
-}
-
-bool begins_with(const std::vector<std::string>& whole, const std::vector<std::string>& first) {
-    return first.size() <= whole.size() && std::equal(first.begin(), first.end(), whole.begin());
-}
-
 // The node for the time of threads outside of all nodes (RecordReader::add_rest_of_life).
 uint32_t node_of_rest(const Merged& merged) {
     for (uint32_t i = 1; i < merged.nodes.size(); ++i) {
@@ -194,14 +180,10 @@ bool LiveView::build() {
     merged.row_limit = 0;
     for (auto& [number, rank] : ranks_) rank.file.read_all(&merged);
     if (merged.ranks.empty() || merged.nodes.empty()) return false;
-    const std::vector<std::string> modules = modules_of(merged);
     live_.reset();
-    if (lines_ == nullptr || !begins_with(modules, modules_)) {
-        lines_ = std::make_unique<LineResolver>();
-    }
-    modules_ = modules;
     rest_ = node_of_rest(merged);
-    live_ = std::make_unique<LiveProfile>(std::move(merged), lines_.get());
+    LineResolver* const lines = lines_->of(merged);
+    live_ = std::make_unique<LiveProfile>(std::move(merged), lines);
     number_nodes(live_->profile());
     built_ns_ = clock_ns(CLOCK_MONOTONIC);
     build_cost_ns_ = built_ns_ - begun;
@@ -469,8 +451,8 @@ bool LiveView::read_snapshots_of_hosts(uint32_t only) {
     if (!taken) return false;
     snapshot_.left_out = taken->left_out;
     live_.reset();
-    lines_ = std::make_unique<LineResolver>();
-    live_ = std::make_unique<LiveProfile>(std::move(taken->merged), lines_.get());
+    LineResolver* const lines = lines_->of(taken->merged);
+    live_ = std::make_unique<LiveProfile>(std::move(taken->merged), lines);
     snapshot_.profile = &live_->profile();
     snapshot_.unix_ns = clock_ns(CLOCK_REALTIME);
     snapshot_.is_new_tree = true;

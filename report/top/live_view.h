@@ -121,8 +121,7 @@ class LiveView {
     bool of_hosts_ = false;  // the directory of a profile, with snapshots of its hosts (snapshot.h)
     std::map<uint32_t, Rank> ranks_;
     std::set<std::string> unreadable_;
-    std::unique_ptr<LineResolver> lines_;
-    std::vector<std::string> modules_;  // that lines_ knows
+    std::unique_ptr<KnownLines> lines_ = std::make_unique<KnownLines>();
     std::unique_ptr<LiveProfile> live_;
     std::unique_ptr<Profile> final_;
     uint32_t rest_ = kNoNode;

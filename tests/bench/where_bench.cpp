@@ -64,7 +64,7 @@ int measure(int ranks, int nodes) {
         const std::string_view bytes(static_cast<const char*>(file.data()), file.bytes());
         if (!write_file(path, bytes)) return 1;
     }
-    LineResolver lines;
+    KnownLines lines;
     Positions before;
     for (const char* what : {"first, lines to be resolved", "again, lines known"}) {
         size_t left_out = 0;

@@ -50,7 +50,7 @@ class WherePositions : public testing::Test {
 
     std::deque<RecordFile> files_;
     CellIndex root_ = 0;
-    LineResolver lines_;
+    KnownLines lines_;
 };
 
 using Numbers = std::vector<uint32_t>;
