@@ -197,6 +197,9 @@ std::map<uint32_t, WaitsFor> waits_of(const Positions& positions) {
     }
     std::map<uint32_t, WaitsFor> waits;
     for (const auto& [rank, own] : threads) {
+        // A stopped process goes on when it is told to.
+        const char state = positions.threads[own.front()].state;
+        if (state == 'T' || state == 't') continue;
         if (own.size() > 1) {
             add_threads(positions, rank, own, &waits);
         } else if (!positions.threads[own.front()].waits.ranks.empty()) {

@@ -55,7 +55,8 @@ std::string needed_text(const Position& position) {
     const bool holds = position.partner.find("hold") != std::string::npos;
     if (holds) return position.partner;
     const std::string all = ranks_text({ranks.begin(), ranks.end()});
-    const bool any = position.waits.needs == Needs::kAny && ranks.size() > 1;
+    const std::set<uint32_t> different(ranks.begin(), ranks.end());
+    const bool any = position.waits.needs == Needs::kAny && different.size() > 1;
     return any ? "any of " + all : all;
 }
 
@@ -280,8 +281,9 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
     Branch root;
     for (const Position& position : positions.threads) {
         if (position.moved) moving.insert(position.rank);
-        still_ns = still_ns == 0 ? ns_since(position, now_ns)
-                                 : std::min(still_ns, ns_since(position, now_ns));
+        if (position.state != '\0')
+            still_ns = still_ns == 0 ? ns_since(position, now_ns)
+                                     : std::min(still_ns, ns_since(position, now_ns));
         const std::pair<uint32_t, uint32_t> who{position.rank, position.thread};
         Branch* at = &root;
         at->who.insert(who);
@@ -301,11 +303,16 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
                                  : moving.empty()
                                      ? "nothing has moved for " + time_text(still_ns, utf8)
                                      : ranks_text(moving) + " moved in the last second";
+    std::string gone;
+    if (!is_dead(positions) && !positions.gone.empty()) {
+        gone = fmt::format("; {} {} ended", ranks_text(positions.gone),
+                           positions.gone.size() == 1 ? "has" : "have");
+    }
     canvas.paragraph(
-        fmt::format("{}: {} of {} ranks on {}, {} {}; {}", printable(program, utf8),
+        fmt::format("{}: {} of {} ranks on {}, {} {}; {}{}", printable(program, utf8),
                     ranks_of(root.who).size(), positions.world_size,
                     printable(positions.host, utf8), is_dead(positions) ? "for" : "since",
-                    time_text(runs_ns, utf8), movement),
+                    time_text(runs_ns, utf8), movement, gone),
         2, Style::kTitle);
     std::string taken;
     for (const auto& [host, age_ns] : positions.snapshot_age_ns) {

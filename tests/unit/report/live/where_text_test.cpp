@@ -97,6 +97,24 @@ TEST(WhereText, SaysNothingOfACircleWhileSomethingMoves) {
     EXPECT_NE(text.find("rank 0 moved in the last second"), std::string::npos) << text;
 }
 
+TEST(WhereText, SaysNothingOfACircleWhereARankIsStopped) {
+    Positions all = hang();
+    all.threads[2].state = 'T';
+    const std::string text = in_one_line(text_of(all));
+    EXPECT_EQ(text.find("can go on"), std::string::npos) << text;
+    EXPECT_NE(text.find("stopped"), std::string::npos) << text;
+}
+
+TEST(WhereText, AnEndedRankIsNamedAndItsTimeIsNoRest) {
+    Positions all = hang();
+    all.threads[0].state = '\0';
+    all.threads[0].since_unix_ns = kNow - kOneSecond_ns / 100;
+    all.gone = {0};
+    const std::string text = in_one_line(text_of(all));
+    EXPECT_NE(text.find("nothing has moved for 8.00 s; rank 0 has ended"), std::string::npos)
+        << text;
+}
+
 TEST(WhereText, KeepsItsWidth) {
     Positions many = hang();
     for (uint32_t rank = 6; rank < 1000; rank += 2) {
