@@ -234,8 +234,8 @@ std::string Occupancy::tables() {
         const std::vector<std::string>& path = texts.path_to(row.node);
         lines.emplace_back(name_of(path.empty() ? "" : path.back()), row.at_once_ns);
     }
-    const std::string sampled =
-        fmt::format(", sampled: {} samples at {} Hz, host {}", samples_, kOccupancyHz, host_);
+    const std::string sampled = fmt::format(", sampled: {} samples at {} Hz, host {}, in seconds",
+                                            samples_, kOccupancyHz, host_);
     return table("NCPU STATISTIC" + sampled, std::move(ncpu)) + "\n" +
            table("ROUTINE CONCURRENCY STATISTIC" + sampled, std::move(routines)) + "\n" +
            table("LINE CONCURRENCY STATISTIC" + sampled, std::move(lines));

@@ -32,20 +32,26 @@ void add_times(const TallyTimes& times, Row* row) {
     row->push_back(fmt::format("{:.3f}", 100 * share(blocking_ns(times), life_ns(times))));
 }
 
-Row heads(std::initializer_list<const char*> first) {
+// AIMS's, or short ones for a screen.
+Row heads(std::initializer_list<const char*> first, bool tabs) {
     Row row(first.begin(), first.end());
-    for (const char* head : {"Busy Time", "Global Blocking", "Send Blocking", "Recv Blocking",
-                             "Life Time", "% Comm"}) {
-        row.push_back(head);
-    }
+    const std::initializer_list<const char*> whole = {
+        "Busy Time", "Global Blocking", "Send Blocking", "Recv Blocking", "Life Time", "% Comm"};
+    const std::initializer_list<const char*> brief = {"Busy", "Global", "Send",
+                                                      "Recv", "Life",   "% Comm"};
+    for (const char* head : tabs ? whole : brief) row.push_back(head);
     return row;
 }
 
-Table routine_table(const Tally& tally) {
-    Table table{"ROUTINE SUMMARY", {heads({"", "Routine"})}, 1};
-    table.rows[0].push_back("Commn Index");
+std::string name_of(const TallyRoutine& routine) {
+    return printable(short_name(routine.name, true), true);
+}
+
+Table routine_table(const Tally& tally, bool tabs) {
+    Table table{"ROUTINE SUMMARY", {heads({"", "Routine"}, tabs)}, 1};
+    table.rows[0].push_back(tabs ? "Commn Index" : "Index");
     for (const TallyRoutine& routine : tally.routines) {
-        Row row = {std::to_string(table.rows.size()), printable(routine.name, true)};
+        Row row = {std::to_string(table.rows.size()), name_of(routine)};
         add_times(routine.times, &row);
         row.push_back(fmt::format("{:.3f}", share(blocking_ns(routine.times), tally.life_ns)));
         table.rows.push_back(std::move(row));
@@ -53,8 +59,8 @@ Table routine_table(const Tally& tally) {
     return table;
 }
 
-Table node_table(const std::string& title, const std::map<uint32_t, TallyTimes>& ranks) {
-    Table table{title, {heads({"Node"})}, 0};
+Table node_table(const std::string& title, const std::map<uint32_t, TallyTimes>& ranks, bool tabs) {
+    Table table{title, {heads({"Node"}, tabs)}, 0};
     for (const auto& [rank, times] : ranks) {
         Row row = {std::to_string(rank)};
         add_times(times, &row);
@@ -63,14 +69,14 @@ Table node_table(const std::string& title, const std::map<uint32_t, TallyTimes>&
     return table;
 }
 
-std::vector<Table> tables_of(const Tally& tally) {
-    std::vector<Table> tables = {routine_table(tally)};
+std::vector<Table> tables_of(const Tally& tally, bool tabs) {
+    std::vector<Table> tables = {routine_table(tally, tabs)};
     if (tally.ranks.empty()) return tables;
-    tables.push_back(node_table("NODE SUMMARY", tally.ranks));
+    tables.push_back(node_table("NODE SUMMARY", tally.ranks, tabs));
     for (const TallyRoutine& routine : tally.routines) {
         if (blocking_ns(routine.times) == 0) continue;
-        const std::string title = "STATISTICS FOR ROUTINE " + printable(routine.name, true);
-        tables.push_back(node_table(title, routine.ranks));
+        const std::string title = "STATISTICS FOR ROUTINE " + name_of(routine);
+        tables.push_back(node_table(title, routine.ranks, tabs));
     }
     return tables;
 }
@@ -136,7 +142,7 @@ std::string in_columns(const Table& table, size_t width) {
 
 std::string write_tally(const Profile& profile, const std::string& sampled, bool tabs, int width) {
     const Tally tally = tally_of(profile);
-    std::vector<Table> tables = tables_of(tally);
+    std::vector<Table> tables = tables_of(tally, tabs);
     for (Table& table : tables_in(sampled)) tables.push_back(std::move(table));
     std::string text;
     for (const Table& table : tables) {

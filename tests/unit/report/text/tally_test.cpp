@@ -85,8 +85,8 @@ TEST(Tally, FitsIntoItsColumns) {
     Builder builder(1, "app");
     add_routine(&builder, "a_very_long_name_that_needs_more_room_than_there_is", 1000, 500, 250);
     const std::string sampled = "NCPU STATISTIC, sampled\nRoutine\t1\t2\nstep\t0.100\t12.000\n";
-    const std::string text = write_tally(builder.finish(), sampled, false, 120);
-    for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), 120) << line;
+    const std::string text = write_tally(builder.finish(), sampled, false, 80);
+    for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), 80) << line;
     EXPECT_NE(text.find("NCPU STATISTIC, sampled\nRoutine      1       2\n"
                         "step     0.100  12.000\n"),
               std::string::npos)
