@@ -40,12 +40,14 @@ bool runs(const std::string& directory) {
     });
 }
 
-std::string program_in(const std::string& directory) {
+// Its command, without the path of the program.
+std::string command_in(const std::string& directory) {
     for (const std::string& name : record_files(directory)) {
         if (const std::optional<FileHeader> header = read_header(directory + "/" + name)) {
-            const std::string path(header->program,
-                                   strnlen(header->program, sizeof header->program));
-            return fs::path(path).filename().string();
+            const std::string command(header->command,
+                                      strnlen(header->command, sizeof header->command));
+            const size_t words = std::min(command.find(' '), command.size());
+            return fs::path(command.substr(0, words)).filename().string() + command.substr(words);
         }
     }
     return "?";
@@ -94,7 +96,7 @@ tl::expected<std::string, std::string> find_job(const std::string& name) {
     std::string text = std::to_string(found.size()) + " jobs run here:";
     for (const std::string& directory : found) {
         const std::string job = fs::path(directory).filename().string().substr(prefix.size());
-        text += " " + job + " (" + program_in(directory) + ")";
+        text += " " + job + " (" + command_in(directory) + ")";
     }
     return tl::make_unexpected(text + "; name one of them: dwell where JOB");
 }
