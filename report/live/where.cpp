@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "report/console/output.h"
@@ -53,6 +54,10 @@ int show_snapshots(const std::string& profile, const WhereOptions& options) {
         position.moved = now - position.since_unix_ns < kSecond_ns;
     }
     positions.snapshot_age_ns = taken->age_ns;
+    // Seen from the oldest snapshot, as the times of the threads are from theirs.
+    int64_t oldest_ns = 0;
+    for (const auto& [host, age_ns] : taken->age_ns) oldest_ns = std::max(oldest_ns, age_ns);
+    positions.start_unix_ns += oldest_ns;
     const int code = print(positions, now, options);
     if (taken->left_out == 0) return code;
     say(std::to_string(taken->left_out) + " snapshots could not be read; left out");

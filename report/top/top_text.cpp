@@ -104,15 +104,24 @@ void add_wrapped(const std::string& text, TopStyle style, const TopPaper& paper,
     }
 }
 
-std::string state_of(const LiveSnapshot& snapshot) {
+std::string state_of(const LiveSnapshot& snapshot, bool utf8) {
     if (snapshot.is_final && snapshot.ended_well) return "has ended: these are its final figures";
     if (snapshot.is_final) return "ended without MPI_Finalize: these are its last figures";
     std::set<uint32_t> gone;
     for (const LiveRank& rank : snapshot.ranks) {
         if (rank.is_gone) gone.insert(rank.rank);
     }
-    if (gone.empty()) return "running";
-    return fmt::format("running; {} {} ended", ranks_text(gone), gone.size() == 1 ? "has" : "have");
+    std::string state = "running";
+    int64_t oldest_ns = 0;
+    for (const auto& [host, age_ns] : snapshot.positions.snapshot_age_ns) {
+        oldest_ns = std::max(oldest_ns, age_ns);
+    }
+    if (oldest_ns != 0) {
+        state += fmt::format(", as it was {} ago", time_text(static_cast<double>(oldest_ns), utf8));
+    }
+    if (gone.empty()) return state;
+    return state +
+           fmt::format("; {} {} ended", ranks_text(gone), gone.size() == 1 ? "has" : "have");
 }
 
 std::string share_of(const RowFigures& job, TopColumn column, uint64_t whole_ns) {
@@ -132,7 +141,7 @@ std::vector<TopLine> head_lines(const LiveSnapshot& snapshot, const TopTable& ta
     const std::string host = snapshot.ranks.empty() ? "" : snapshot.ranks[0].host;
     const std::string since = snapshot.is_final ? "" : ", since " + time_text(runs_ns, paper.utf8);
     add_wrapped(fmt::format("{}: {} of {} ranks on {}{}; {}", program, table.ranks,
-                            profile.world_size, host, since, state_of(snapshot)),
+                            profile.world_size, host, since, state_of(snapshot, paper.utf8)),
                 TopStyle::kTitle, paper, &lines);
     const bool rates = choice.rates && table.interval_ns != 0;
     std::string text = rates ? "Recorded in the last " +

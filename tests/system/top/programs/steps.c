@@ -22,9 +22,8 @@ static void step(int rank, int size) {
     int mine = rank, most = 0;
     MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);  // @meet
     const int next = (rank + 1) % size, last = (rank + size - 1) % size;
-    MPI_Sendrecv(out, 1000, MPI_CHAR, next, 7, in, 1000, MPI_CHAR, last, 7,
-                 MPI_COMM_WORLD,  // @pass
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, 1000, MPI_CHAR, next, 7,  // @pass
+                 in, 1000, MPI_CHAR, last, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 int main(int argc, char** argv) {
