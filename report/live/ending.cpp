@@ -11,6 +11,7 @@
 
 #include "report/figures/text_style.h"
 #include "report/live/positions.h"
+#include "report/live/traffic.h"
 #include "report/live/where_text.h"
 
 namespace dwell {
@@ -44,21 +45,16 @@ std::string computing_text(const std::string& where, const std::set<uint32_t>& r
     return ranks_text(ranks) + " computed " + where;
 }
 
-std::string place_of(const Position& position) {
-    const std::string last = position.last.empty() ? "" : "after " + position.last;
-    if (position.path.empty()) return last;
-    return "in " + position.path.back() + (last.empty() ? "" : ", " + last);
-}
-
 }  // namespace
 
-std::string ending_of(const Merged& merged) {
+std::string ending_of(const std::string& directory, const Merged& merged) {
     Positions positions = positions_of(merged, nullptr);
     std::erase_if(positions.threads, [](const Position& position) {
         return position.end_unix_ns == 0 || !is_first(position);
     });
     if (positions.threads.empty()) return {};
     positions.gone = gone_before(merged, positions);
+    add_findings(directory, merged, &positions);
     const std::set<uint32_t> stuck = stuck_ranks(waits_of(positions), positions.gone);
     std::vector<size_t> held;
     std::vector<size_t> in_calls;
@@ -71,7 +67,7 @@ std::string ending_of(const Merged& merged) {
         } else if (position.is_in_call) {
             in_calls.push_back(i);
         } else {
-            computing[place_of(position)].insert(position.rank);
+            computing[where_it_is(position)].insert(position.rank);
         }
         least_ns = std::min(least_ns, position.end_unix_ns - position.since_unix_ns);
     }

@@ -9,7 +9,7 @@
 namespace dwell {
 
 // Empty where all ranks reached their end, or nothing is known of those that did not.
-std::string ending_of(const Merged& merged);
+std::string ending_of(const std::string& directory, const Merged& merged);
 
 }  // namespace dwell
 

@@ -39,6 +39,14 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool gathers(std::string_view name) {
+    return is_one_of(name, {"MPI_Reduce", "MPI_Gather", "MPI_Gatherv"});
+}
+
+bool spreads(std::string_view name) {
+    return is_one_of(name, {"MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"});
+}
+
 }  // namespace
 
 Partners::Partners(const Merged& merged, std::function<std::string(const MergedLock&)> place_of)
@@ -118,21 +126,32 @@ void Partners::need_peer(const MergedOpen& open, int32_t peer, WaitsFor* waits) 
     if (rank != kNoNode && rank != open.rank) waits->ranks.push_back(rank);
 }
 
+AwaitedMessage Partners::message_of(uint32_t caller, uint64_t handle, int32_t peer,
+                                    int32_t tag) const {
+    const MergedComm* comm = comm_of(caller, handle);
+    AwaitedMessage message;
+    message.partner = world_rank(comm, peer);
+    message.tag = tag;
+    message.comm = comm != nullptr ? comm->id : 0;
+    message.text = partner_text(caller, handle, peer) + ", " + tag_text(tag) + comm_text(comm);
+    return message;
+}
+
 void Partners::find_message(const MergedOpen& open, Position* position) const {
     if (open.peer == kNullRank) return;
     need_peer(open, open.peer, &position->waits);
-    position->partner = partner_text(open.rank, open.handle, open.peer) + ", " +
-                        tag_text(open.tag) + comm_text(comm_of(open.rank, open.handle));
+    AwaitedMessage message = message_of(open.rank, open.handle, open.peer, open.tag);
+    position->partner = message.text;
+    message.is_send = kMpiCalls[merged_.nodes[open.statement].call].call_class == CallClass::kSend;
+    if (message.partner != kNoNode) position->messages.push_back(std::move(message));
 }
 
 std::string Partners::request_text(const MergedRequest& request) const {
     switch (static_cast<RequestKind>(request.kind)) {
         case kSendRequest:
         case kReceiveRequest:
-            return fmt::format(
-                "{} {}, {}{}", request.kind == kSendRequest ? "send to" : "receive from",
-                partner_text(request.rank, request.comm, request.peer), tag_text(request.tag),
-                comm_text(comm_of(request.rank, request.comm)));
+            return (request.kind == kSendRequest ? "send to " : "receive from ") +
+                   message_of(request.rank, request.comm, request.peer, request.tag).text;
         case kCollectiveRequest:
             return "collective" + comm_text(comm_of(request.rank, request.comm));
         case kRmaRequest:
@@ -176,8 +195,17 @@ void Partners::find_requests(const MergedOpen& open, bool all, Position* positio
     } else if (pending.size() < open.requests && !pending.empty()) {
         position->partner += fmt::format(", {} of them pending", pending.size());
     }
+    const bool needs_each = exact && (all || pending.size() == 1);
     WaitsFor waits;
     waits.needs = Needs::kAny;
+    for (const MergedRequest* one : pending) {
+        if (!needs_each) break;
+        if (one->kind != kSendRequest && one->kind != kReceiveRequest) continue;
+        AwaitedMessage message = message_of(one->rank, one->comm, one->peer, one->tag);
+        message.is_send = one->kind == kSendRequest;
+        message.is_request = true;
+        if (message.partner != kNoNode) position->messages.push_back(std::move(message));
+    }
     for (const MergedRequest* one : pending) {
         MergedOpen as_open = open;
         as_open.handle = one->comm;
@@ -198,33 +226,45 @@ void Partners::find_requests(const MergedOpen& open, bool all, Position* positio
     if (seen || single) position->waits = waits;
 }
 
-// The collective statement of the process on that communicator; 0: it is in none.
-uint16_t Partners::collective_of(uint32_t rank, uint64_t comm_id) const {
+// The open collective of the process on that communicator, or null.
+const MergedOpen* Partners::collective_of(uint32_t rank, uint64_t comm_id) const {
     const auto inside = in_call_.find(rank);
-    if (inside == in_call_.end()) return 0;
+    if (inside == in_call_.end()) return nullptr;
     for (const MergedOpen* open : inside->second) {
         const uint16_t call = merged_.nodes[open->statement].call;
         const MergedComm* comm = comm_of(rank, open->handle);
         const bool waits = call < kMpiCallCount && kMpiCalls[call].waits;
-        if (waits && comm != nullptr && comm->id == comm_id) return call;
+        if (waits && comm != nullptr && comm->id == comm_id) return open;
     }
-    return 0;
+    return nullptr;
+}
+
+// What members must agree on: "MPI_Barrier", "MPI_Bcast with root 1".
+std::string Partners::collective_text(const MergedComm& comm, const MergedOpen& open) const {
+    const char* name = kMpiCalls[merged_.nodes[open.statement].call].name;
+    if (comm.inter || open.peer < 0 || !(gathers(name) || spreads(name))) return name;
+    return fmt::format("{} with root {}", name, open.peer);
 }
 
 // A member that has entered as many collectives of the communicator has come, and perhaps left
 // again; a root may leave first. All members in one collective look for the same.
-const Partners::Gathering& Partners::gathering_of(const MergedComm& own, uint16_t call) const {
-    const auto [at, is_new] = gatherings_.try_emplace({own.id, own.entered, call});
+const Partners::Gathering& Partners::gathering_of(const MergedComm& own,
+                                                  const MergedOpen& open) const {
+    const std::string here = collective_text(own, open);
+    const auto [at, is_new] = gatherings_.try_emplace({own.id, own.entered, here});
     Gathering& gathering = at->second;
     if (!is_new) return gathering;
     for (const MergedComm* member : members_.at(own.id)) {
-        const uint16_t there = collective_of(member->rank, own.id);
+        const MergedOpen* inside = collective_of(member->rank, own.id);
+        const std::string there = inside != nullptr ? collective_text(*member, *inside) : "";
         const bool numbered = own.entered != 0;
-        const bool has_come = numbered ? member->entered >= own.entered : there == call;
+        const bool has_come = numbered ? member->entered >= own.entered : there == here;
         if (!has_come) {
             gathering.missing.push_back(member->rank);
-        } else if (there != call && there != 0 && member->entered == own.entered) {
-            gathering.elsewhere[kMpiCalls[there].name].push_back(member->rank);
+        } else if (there != here && !there.empty() && member->entered == own.entered) {
+            const uint16_t call = merged_.nodes[inside->statement].call;
+            const bool other_root = call == merged_.nodes[open.statement].call;
+            gathering.elsewhere[other_root ? there : kMpiCalls[call].name].push_back(member->rank);
         }
     }
     for (const auto& [name, ranks] : gathering.elsewhere) {
@@ -243,7 +283,7 @@ const Partners::Gathering& Partners::gathering_of(const MergedComm& own, uint16_
 void Partners::find_collective(const MergedOpen& open, uint16_t call, Position* position) const {
     const MergedComm* own = comm_of(open.rank, open.handle);
     if (own == nullptr) return;
-    const Gathering& gathering = gathering_of(*own, call);
+    const Gathering& gathering = gathering_of(*own, open);
     WaitsFor& waits = position->waits;
     position->partner = gathering.text;
     for (const auto& [name, ranks] : gathering.elsewhere) {
@@ -253,15 +293,13 @@ void Partners::find_collective(const MergedOpen& open, uint16_t call, Position* 
     if (!waits.ranks.empty()) return;
     waits.ranks = gathering.missing;
     const std::string_view name = kMpiCalls[call].name;
-    const bool gathers = is_one_of(name, {"MPI_Reduce", "MPI_Gather", "MPI_Gatherv"});
-    const bool spreads = is_one_of(name, {"MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"});
-    if (gathers || spreads) {
+    if (gathers(name) || spreads(name)) {
         // Other members may pass data on, so it is not known which of them is needed.
         const uint32_t root = own->inter ? kNoNode : world_rank(own, open.peer);
-        if (!(root == open.rank && gathers)) waits.needs = Needs::kAny;
+        if (!(root == open.rank && gathers(name))) waits.needs = Needs::kAny;
         const std::vector<uint32_t>& missing = gathering.missing;
         const bool lacks_root = std::find(missing.begin(), missing.end(), root) != missing.end();
-        if (lacks_root && spreads) waits.sure = {root};
+        if (lacks_root && spreads(name)) waits.sure = {root};
     } else if (is_one_of(name, {"MPI_Scan", "MPI_Exscan"})) {
         waits.needs = Needs::kAny;
     }

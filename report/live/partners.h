@@ -34,17 +34,19 @@ class Partners {
     std::string comm_text(const MergedComm* comm) const;
     std::vector<const MergedComm*> others_of(const MergedComm& comm) const;
     void need_peer(const MergedOpen& open, int32_t peer, WaitsFor* waits) const;
+    AwaitedMessage message_of(uint32_t caller, uint64_t handle, int32_t peer, int32_t tag) const;
     void find_message(const MergedOpen& open, Position* position) const;
     void find_requests(const MergedOpen& open, bool all, Position* position) const;
     std::string request_text(const MergedRequest& request) const;
     // What the members of a communicator that are in one collective wait for.
     struct Gathering {
         std::vector<uint32_t> missing;
-        std::map<std::string, std::vector<uint32_t>> elsewhere;  // by function
+        std::map<std::string, std::vector<uint32_t>> elsewhere;  // by collective_text()
         std::string text;
     };
-    uint16_t collective_of(uint32_t rank, uint64_t comm_id) const;
-    const Gathering& gathering_of(const MergedComm& own, uint16_t call) const;
+    std::string collective_text(const MergedComm& comm, const MergedOpen& open) const;
+    const MergedOpen* collective_of(uint32_t rank, uint64_t comm_id) const;
+    const Gathering& gathering_of(const MergedComm& own, const MergedOpen& open) const;
     void find_collective(const MergedOpen& open, uint16_t call, Position* position) const;
     void find_window_lock(const MergedOpen& open, Position* position) const;
     void find_lock(const MergedLock& wanted, Position* position) const;
@@ -56,8 +58,8 @@ class Partners {
     std::map<uint32_t, std::vector<const MergedOpen*>> in_call_;         // by rank
     std::map<uint32_t, std::vector<const MergedRequest*>> requests_;     // by rank
     std::map<std::pair<uint32_t, uint32_t>, const MergedLock*> wanted_;  // by rank and thread
-    // By communicator, number of its collectives, and function.
-    mutable std::map<std::tuple<uint64_t, uint32_t, uint16_t>, Gathering> gatherings_;
+    // By communicator, number of its collectives, and collective_text().
+    mutable std::map<std::tuple<uint64_t, uint32_t, std::string>, Gathering> gatherings_;
 };
 
 }  // namespace dwell

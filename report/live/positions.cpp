@@ -11,6 +11,7 @@
 #include "report/live/path_texts.h"
 #include "runtime/contract/omp_constructs.h"
 #include "summarize/attribution/call_paths.h"
+#include "summarize/model/script_name.h"
 
 namespace dwell {
 namespace {
@@ -93,6 +94,31 @@ class Reader {
     std::set<uint32_t> paused_;
 };
 
+bool is_at_barrier(const Position& position) {
+    const std::string inside = position.path.empty() ? "" : position.path.back();
+    return position.in_openmp &&
+           (inside.starts_with("barrier") || inside.starts_with("implicit barrier"));
+}
+
+// A worker stays in the implicit barrier of a region that its rank has left until the next region
+// begins: it is without work.
+void leave_ended_regions(std::vector<Position>* threads) {
+    for (Position& worker : *threads) {
+        const bool waits = worker.thread != 0 && is_at_barrier(worker) &&
+                           worker.path.back().starts_with("implicit");
+        if (!waits) continue;
+        const auto region_end = worker.path.end() - 1;
+        const bool is_alive =
+            std::any_of(threads->begin(), threads->end(), [&](const Position& one) {
+                const bool inside = one.rank == worker.rank &&
+                                    one.path.size() >= worker.path.size() &&
+                                    std::equal(worker.path.begin(), region_end, one.path.begin());
+                return inside && (one.thread == 0 || one.path.back() != worker.path.back());
+            });
+        if (!is_alive) worker.path.clear();
+    }
+}
+
 // A rank goes on as long as one of its threads does. Threads without work wait for the others.
 void add_threads(const Positions& positions, uint32_t rank, const std::vector<size_t>& threads,
                  std::map<uint32_t, WaitsFor>* waits) {
@@ -108,8 +134,7 @@ void add_threads(const Positions& positions, uint32_t rank, const std::vector<si
             of_thread.ranks.push_back(thread_key(other));
         }
         const std::string inside = position.path.empty() ? "" : position.path.back();
-        const bool at_barrier = position.in_openmp && (inside.find("barrier") == 0 ||
-                                                       inside.find("implicit barrier") == 0);
+        const bool at_barrier = is_at_barrier(position);
         const bool without_work = position.path.empty() && position.thread != 0;
         for (const size_t other : threads) {
             if (other == index || !(at_barrier || without_work)) continue;
@@ -154,7 +179,9 @@ Positions positions_of(const Merged& merged, const Positions* before, KnownLines
     std::set<std::string> hosts;
     RankReader ranks(merged.ranks);
     for (MergedRank rank; ranks.next(&rank);) {
-        if (positions.program.empty()) positions.program = rank.program;
+        if (positions.program.empty()) {
+            positions.program = shown_program(rank.program, rank.command);
+        }
         hosts.insert(rank.host);
         const bool first =
             positions.start_unix_ns == 0 || rank.start_unix_ns < positions.start_unix_ns;
@@ -174,6 +201,7 @@ Positions positions_of(const Merged& merged, const Positions* before, KnownLines
                      [](const Position& a, const Position& b) {
                          return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
                      });
+    leave_ended_regions(&positions.threads);
     std::map<std::pair<uint32_t, uint32_t>, const Position*> earlier;
     if (before != nullptr) {
         for (const Position& one : before->threads) earlier[{one.rank, one.thread}] = &one;
@@ -198,8 +226,7 @@ std::map<uint32_t, WaitsFor> waits_of(const Positions& positions) {
     std::map<uint32_t, WaitsFor> waits;
     for (const auto& [rank, own] : threads) {
         // A stopped process goes on when it is told to.
-        const char state = positions.threads[own.front()].state;
-        if (state == 'T' || state == 't') continue;
+        if (is_stopped(positions.threads[own.front()])) continue;
         if (own.size() > 1) {
             add_threads(positions, rank, own, &waits);
         } else if (!positions.threads[own.front()].waits.ranks.empty()) {

@@ -28,6 +28,16 @@ struct SampledPlace {
     uint32_t samples = 0;
 };
 
+// To or from a rank that is known.
+struct AwaitedMessage {
+    bool is_send = false;
+    bool is_request = false;
+    uint32_t partner = 0;
+    int32_t tag = 0;
+    uint64_t comm = 0;  // its id; 0: not known
+    std::string text;   // "rank 0, tag 7"
+};
+
 struct Position {
     uint32_t rank = 0;
     uint32_t thread = 0;
@@ -47,18 +57,23 @@ struct Position {
     std::string partner;  // "rank 0, tag 7"; "rank 2, which has not come"; often empty
     std::vector<std::string> requests;  // of a wait: pending ones, at most kRequestsNamed
     uint32_t pending = 0;               // all of them that are known
+    // It goes on when all of these have come or gone; empty where it may go on without one.
+    std::vector<AwaitedMessage> messages;
     std::string finding;                // what the records say about its message; often empty
     std::string system_call;            // what it does in the kernel; often empty
     std::vector<SampledPlace> samples;  // where it computed in the last second; most samples first
     WaitsFor waits;
 };
 
+inline bool is_stopped(const Position& one) { return one.state == 'T' || one.state == 't'; }
+inline bool is_asleep(const Position& one) { return one.state == 'S' || one.state == 'D'; }
+
 struct Positions {
     std::vector<Position> threads;  // by rank and thread
     std::set<uint32_t> gone;        // ranks whose process has ended or left MPI
     std::set<uint32_t> incomplete;  // ranks of whose requests not all are known
     uint32_t world_size = 0;
-    std::string program;
+    std::string program;  // its name for people
     std::string host;
     int64_t start_unix_ns = 0;
     std::map<std::string, int64_t> snapshot_age_ns;  // by host; none: read as it is now

@@ -15,6 +15,7 @@
 
 #include "report/sampling/mapped_code.h"
 #include "runtime/sampling/sample_spill.h"
+#include "summarize/symbols/module_kinds.h"
 
 namespace dwell {
 namespace {
@@ -56,6 +57,12 @@ std::vector<CodeMapping> code_of(int32_t pid) {
         mappings.push_back({start, end - start, offset, line.substr(static_cast<size_t>(path))});
     }
     return mappings;
+}
+
+// Where a thread waits, or is watched: not its computation.
+bool is_of_runtime(const std::string& path) {
+    const ModuleKind kind = module_kind(path);
+    return kind != ModuleKind::kUser && kind != ModuleKind::kLibc;
 }
 
 std::string name_of(const ResolvedAddress& resolved) {
@@ -113,8 +120,9 @@ ThreadSamples::~ThreadSamples() = default;
 void ThreadSamples::begin(const Positions& positions) {
     for (const Position& position : positions.threads) {
         if (threads_.size() == kMostSampled) return;
-        if (position.is_in_call || position.state == '\0' || position.state == kNotVisible)
-            continue;
+        const bool computes = !position.is_in_call && !position.in_openmp &&
+                              position.state != '\0' && position.state != kNotVisible;
+        if (!computes) continue;
         auto thread = std::make_unique<Thread>(position);
         if (thread->event < 0) continue;
         void* ring =
@@ -137,7 +145,7 @@ void ThreadSamples::end(LineResolver* lines, Positions* positions) {
             const auto mapping = std::find_if(
                 mappings.begin(), mappings.end(),
                 [&](const CodeMapping& one) { return address - one.start < one.bytes; });
-            if (mapping == mappings.end()) continue;
+            if (mapping == mappings.end() || is_of_runtime(mapping->path)) continue;
             const std::optional<uint64_t> offset = files.offset_of(*mapping, address);
             if (!offset) continue;
             auto module = modules.find(mapping->path);
@@ -149,7 +157,7 @@ void ThreadSamples::end(LineResolver* lines, Positions* positions) {
         const auto position = std::find_if(
             positions->threads.begin(), positions->threads.end(), [&](const Position& one) {
                 return one.rank == thread->rank && one.thread == thread->thread &&
-                       one.pid == thread->pid && !one.is_in_call;
+                       one.pid == thread->pid && !one.is_in_call && !one.in_openmp;
             });
         if (position == positions->threads.end()) continue;
         for (const auto& [place, samples] : places) position->samples.push_back({place, samples});

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -91,42 +92,65 @@ class Counts {
     uint64_t received_ = 0;
 };
 
-// The rank whose message the thread waits for, and for nothing else; kNoNode: there is none.
-uint32_t awaited_sender(const Merged& merged, const MergedOpen& open, const Position& position) {
-    if (!open.is_in_call || position.moved || position.waits.ranks.size() != 1) return kNoNode;
-    const MpiCallInfo& call = kMpiCalls[merged.nodes[open.statement].call];
-    const bool receives =
-        (call.call_class == CallClass::kReceive || call.call_class == CallClass::kProbe) &&
-        open.peer >= 0;
-    const bool waits = call.call_class == CallClass::kWait && position.requests.size() == 1 &&
-                       position.requests.front().starts_with("receive from rank");
-    return receives || waits ? position.waits.ranks.front() : kNoNode;
+// Of one pair of ranks, while both stand still.
+struct Pair {
+    std::vector<const AwaitedMessage*> receives;  // of the receiver's thread
+    std::vector<const AwaitedMessage*> sends;     // that the sender waits for
+};
+
+bool match(const AwaitedMessage& send, const AwaitedMessage& receive) {
+    const bool one_comm = send.comm == receive.comm || send.comm == 0 || receive.comm == 0;
+    return one_comm && (receive.tag == kAnyTag || receive.tag == send.tag);
 }
 
-// Messages that may have been taken, but not counted: by requests that the statement does not wait
+bool is_wanted(const AwaitedMessage& send, const Pair& pair) {
+    return std::any_of(pair.receives.begin(), pair.receives.end(),
+                       [&](const AwaitedMessage* receive) { return match(send, *receive); });
+}
+
+// Messages that may have been taken, but not counted: by requests that the thread does not wait
 // for, and by MPI_Mprobe.
-uint64_t taken_apart(const Merged& merged, const MergedOpen& open) {
-    const CallClass call = kMpiCalls[merged.nodes[open.statement].call].call_class;
-    const uint64_t awaited = call == CallClass::kWait && open.requests == 1 ? open.request : 0;
+uint64_t taken_apart(const Merged& merged, const Position& position) {
     uint64_t taken = 0;
     for (const MergedRequest& request : merged.open_requests) {
-        if (request.rank != open.rank || request.handle == awaited) continue;
+        if (request.rank != position.rank) continue;
         if (request.kind == kReceiveRequest || request.kind == kMessageHandle) ++taken;
     }
-    return taken;
+    const auto awaited = static_cast<uint64_t>(
+        std::count_if(position.messages.begin(), position.messages.end(),
+                      [](const AwaitedMessage& one) { return !one.is_send && one.is_request; }));
+    return taken - std::min(taken, awaited);
 }
 
-// What `rank` sends to `receiver` at this moment, if it is in a blocking send to it.
-std::string sent_now(const Positions& positions, uint32_t rank, uint32_t receiver) {
-    const std::string to = fmt::format("rank {}, tag", receiver);
-    for (const Position& position : positions.threads) {
-        if (position.rank != rank || !position.is_in_call || position.path.empty()) continue;
-        const std::string& where = position.path.back();
-        const bool sends =
-            where.find("end ") != std::string::npos || where.find("Sendrecv") != std::string::npos;
-        if (sends && position.partner.starts_with(to)) return position.partner;
+// What the records tell of the messages that `receiver` awaits of `sender`.
+void add_finding(const Pair& pair, uint32_t sender, uint64_t uncounted_apart, uint64_t counted,
+                 Position* receiver) {
+    uint64_t left = counted;
+    const AwaitedMessage* unwanted = nullptr;
+    for (const AwaitedMessage* send : pair.sends) {
+        if (!is_wanted(*send, pair)) {
+            unwanted = send;
+        } else if (!send->is_request) {
+            left += 1;  // it is counted when it ends
+        }
     }
-    return "";
+    std::string finding;
+    if (unwanted != nullptr) {
+        finding = fmt::format("rank {} sends to {}", sender, unwanted->text);
+    } else if (left == 0) {
+        finding = fmt::format("rank {} has sent no message that is not received", sender);
+    } else if (left < pair.receives.size()) {
+        finding = fmt::format("rank {} has sent {} of these {} messages", sender, left,
+                              pair.receives.size());
+    } else if (receiver->messages.size() == 1 && left > uncounted_apart) {
+        finding = fmt::format(
+            "{} message{} of rank {} {} not received: no receive has asked for that tag and "
+            "communicator",
+            left, left == 1 ? "" : "s", sender, left == 1 ? "is" : "are");
+    }
+    if (left < pair.receives.size()) receiver->waits.sure.push_back(sender);
+    if (finding.empty()) return;
+    receiver->finding += (receiver->finding.empty() ? "" : "; ") + finding;
 }
 
 }  // namespace
@@ -141,32 +165,29 @@ std::optional<uint64_t> messages_between(const MappedRecords& sender,
 }
 
 void add_findings(const std::string& directory, const Merged& merged, Positions* positions) {
-    std::map<std::pair<uint32_t, uint32_t>, Position*> by_thread;
-    for (Position& one : positions->threads) by_thread[{one.rank, one.thread}] = &one;
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<const AwaitedMessage*>> sends;
+    for (const Position& one : positions->threads) {
+        for (const AwaitedMessage& message : one.messages) {
+            const bool stands = message.is_send && !one.moved;
+            if (stands) sends[{one.rank, message.partner}].push_back(&message);
+        }
+    }
     size_t findings = 0;
-    for (const MergedOpen& open : merged.open) {
-        const auto found = by_thread.find({open.rank, open.thread});
-        if (found == by_thread.end() || findings == kMostFindings) continue;
-        Position* position = found->second;
-        const uint32_t sender = awaited_sender(merged, open, *position);
-        if (sender == kNoNode) continue;
-        ++findings;
-        const std::string file = directory + "/rank.";
-        const MappedRecords from(file + std::to_string(sender));
-        const MappedRecords to(file + std::to_string(open.rank));
-        const std::optional<uint64_t> messages = messages_between(from, to);
-        if (!messages) continue;
-        const std::string now = sent_now(*positions, sender, open.rank);
-        if (!now.empty()) {
-            position->finding = fmt::format("rank {} sends to {}", sender, now);
-        } else if (*messages == 0) {
-            position->finding =
-                fmt::format("rank {} has sent no message that is not received", sender);
-        } else if (*messages > taken_apart(merged, open)) {
-            position->finding = fmt::format(
-                "{} message{} of rank {} {} not received: no receive has asked for that tag and "
-                "communicator",
-                *messages, *messages == 1 ? "" : "s", sender, *messages == 1 ? "is" : "are");
+    for (Position& receiver : positions->threads) {
+        if (!receiver.is_in_call || receiver.moved) continue;
+        std::map<uint32_t, Pair> pairs;  // by sender
+        for (const AwaitedMessage& message : receiver.messages) {
+            if (!message.is_send) pairs[message.partner].receives.push_back(&message);
+        }
+        for (auto& [sender, pair] : pairs) {
+            if (findings++ == kMostFindings) return;
+            const std::string file = directory + "/rank.";
+            const MappedRecords from(file + std::to_string(sender));
+            const MappedRecords to(file + std::to_string(receiver.rank));
+            const std::optional<uint64_t> messages = messages_between(from, to);
+            if (!messages) continue;
+            pair.sends = sends[{sender, receiver.rank}];
+            add_finding(pair, sender, taken_apart(merged, receiver), *messages, &receiver);
         }
     }
 }

@@ -17,7 +17,8 @@ namespace dwell {
 std::optional<uint64_t> messages_between(const MappedRecords& sender,
                                          const MappedRecords& receiver);
 
-// Adds a finding to threads of `positions` that wait for a message of one rank and have not moved.
+// Adds findings to threads of `positions` that wait for messages and have not moved, and notes
+// senders that are certainly needed.
 void add_findings(const std::string& directory, const Merged& merged, Positions* positions);
 
 }  // namespace dwell

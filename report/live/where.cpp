@@ -29,8 +29,8 @@ int fail(const std::string& text) {
 void add_system_calls(Positions* positions) {
     size_t asked = 0;
     for (Position& position : positions->threads) {
-        const bool asleep = position.state == 'S' || position.state == 'D';
-        if (!asleep || position.is_in_call || position.in_openmp || ++asked > kMostSampled)
+        if (!is_asleep(position) || position.is_in_call || position.in_openmp ||
+            ++asked > kMostSampled)
             continue;
         position.system_call = waiting_call(position.pid, position.tid);
     }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -50,13 +49,14 @@ const char* state_text(char state) {
 }
 
 std::string needed_text(const Position& position) {
-    const std::vector<uint32_t>& ranks = position.waits.ranks;
+    const bool some_are_sure = !position.waits.sure.empty();
+    const std::vector<uint32_t>& ranks = some_are_sure ? position.waits.sure : position.waits.ranks;
     if (ranks.empty()) return position.partner;
     const bool holds = position.partner.find("hold") != std::string::npos;
     if (holds) return position.partner;
     const std::string all = ranks_text({ranks.begin(), ranks.end()});
     const std::set<uint32_t> different(ranks.begin(), ranks.end());
-    const bool any = position.waits.needs == Needs::kAny && different.size() > 1;
+    const bool any = !some_are_sure && position.waits.needs == Needs::kAny && different.size() > 1;
     return any ? "any of " + all : all;
 }
 
@@ -102,6 +102,12 @@ std::vector<Group> groups_of(const Positions& positions, const std::vector<size_
     return groups;
 }
 
+std::string where_it_is(const Position& position) {
+    const std::string last = position.last.empty() ? "" : "after " + position.last;
+    if (position.path.empty()) return last;
+    return "in " + position.path.back() + (last.empty() ? "" : ", " + last);
+}
+
 std::string sentence_of(const Group& group) {
     const bool one = group.who.size() == 1;
     return fmt::format("{} wait{} for {} in {}", who_text(group.who), one ? "s" : "", group.needed,
@@ -145,6 +151,61 @@ std::string stuck_text(const Positions& positions) {
                             positions.gone.size() == 1 ? "has" : "have");
     }
     return text + ".";
+}
+
+// Whom the others wait for where somebody may go on: threads that wait for nobody, as far as is
+// known.
+std::vector<const Position*> awaited(const Positions& positions) {
+    const std::map<uint32_t, WaitsFor> waits = waits_of(positions);
+    std::set<uint32_t> keys;
+    for (const auto& [key, needed] : waits) {
+        for (const uint32_t one : needed.ranks) {
+            if (waits.count(one) == 0) keys.insert(one);
+        }
+    }
+    std::vector<const Position*> found;
+    std::set<uint32_t> all;
+    std::set<uint32_t> ranks;
+    for (size_t i = 0; i < positions.threads.size(); ++i) {
+        const Position& position = positions.threads[i];
+        all.insert(position.rank);
+        const bool of_many = keys.count(thread_key(i)) != 0;
+        if (position.state == '\0' || (!of_many && keys.count(position.rank) == 0)) continue;
+        ranks.insert(position.rank);
+        found.push_back(&position);
+    }
+    // Where most ranks are is the scene.
+    const bool few = ranks.size() * 2 <= all.size() ||
+                     (all.size() == 1 && found.size() * 2 <= positions.threads.size());
+    return few ? found : std::vector<const Position*>();
+}
+
+enum class Doing : uint8_t { kWaits, kComputes, kSleeps, kStopped };
+constexpr const char* kDoingOfOne[] = {"is", "computes", "is asleep", "is stopped"};
+constexpr const char* kDoingOfMany[] = {"are", "compute", "are asleep", "are stopped"};
+
+Doing doing(const Position& one) {
+    if (is_stopped(one)) return Doing::kStopped;
+    if (one.is_in_call || one.in_openmp) return Doing::kWaits;
+    return is_asleep(one) ? Doing::kSleeps : Doing::kComputes;
+}
+
+std::string awaited_text(const Positions& positions) {
+    std::map<std::pair<Doing, std::string>, Who> by_place;
+    for (const Position* one : awaited(positions)) {
+        const std::string sampled =
+            one->samples.empty() ? "" : "at " + one->samples.front().place + ", ";
+        const std::string place = where_it_is(*one);
+        by_place[{doing(*one), sampled + (place.empty() ? "outside of MPI" : place)}].insert(
+            {one->rank, one->thread});
+    }
+    std::string text;
+    for (const auto& [at, who] : by_place) {
+        const auto& verbs = who.size() == 1 ? kDoingOfOne : kDoingOfMany;
+        text += fmt::format("{}{}, which {} {}", text.empty() ? "Others wait for " : "; for ",
+                            who_text(who), verbs[static_cast<size_t>(at.first)], at.second);
+    }
+    return text.empty() ? "" : text + ".";
 }
 
 // The paths of all threads as one tree.
@@ -217,8 +278,9 @@ class Tree {
             const std::string shortest = time_text(shortest_ns, canvas_->utf8());
             const std::string time = longest == shortest ? longest : shortest + " to " + longest;
             const std::string names = facts.size() > 1 ? who_text(these) + ": " : "";
-            const bool computes =
-                !of.front()->is_in_call && !of.front()->in_openmp && !of.front()->paused;
+            const bool computes = !of.front()->is_in_call && !of.front()->in_openmp &&
+                                  !of.front()->paused && !is_asleep(*of.front()) &&
+                                  !is_stopped(*of.front());
             canvas_->paragraph(
                 std::string(static_cast<size_t>(display_width(indent)) + 2, ' ') + names +
                     printable((computes ? "computing for " : "for ") + time + fact, utf8),
@@ -267,7 +329,6 @@ class Tree {
 std::string where_text(const Positions& positions, int64_t now_ns, const WhereOptions& options) {
     TextCanvas canvas(options.width, !options.ascii, false);
     const bool utf8 = !options.ascii;
-    const std::string program = std::filesystem::path(positions.program).filename().string();
     int64_t until_ns = now_ns;
     if (is_dead(positions)) {
         int64_t last_ns = 0;
@@ -298,7 +359,7 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
         }
         at->here.push_back(&position);
     }
-    if (positions.still_ns != 0) still_ns = static_cast<double>(positions.still_ns);
+    still_ns = std::max(still_ns, static_cast<double>(positions.still_ns));
     const std::string movement = is_dead(positions) ? "it has ended"
                                  : moving.empty()
                                      ? "nothing has moved for " + time_text(still_ns, utf8)
@@ -309,7 +370,7 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
                            positions.gone.size() == 1 ? "has" : "have");
     }
     canvas.paragraph(
-        fmt::format("{}: {} of {} ranks on {}, {} {}; {}{}", printable(program, utf8),
+        fmt::format("{}: {} of {} ranks on {}, {} {}; {}{}", printable(positions.program, utf8),
                     ranks_of(root.who).size(), positions.world_size,
                     printable(positions.host, utf8), is_dead(positions) ? "for" : "since",
                     time_text(runs_ns, utf8), movement, gone),
@@ -321,9 +382,10 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
     }
     if (!taken.empty()) canvas.paragraph(taken + ".", 2, Style::kDim);
     canvas.blank();
-    const std::string stuck = moving.empty() ? stuck_text(positions) : "";
-    if (!stuck.empty()) {
-        canvas.paragraph(printable(stuck, utf8), 2, Style::kHot);
+    std::string headline = moving.empty() ? stuck_text(positions) : "";
+    if (headline.empty() && moving.empty()) headline = awaited_text(positions);
+    if (!headline.empty()) {
+        canvas.paragraph(printable(headline, utf8), 2, Style::kHot);
         canvas.blank();
     }
     Tree(now_ns, !positions.snapshot_age_ns.empty(), &canvas).draw(root, "");
@@ -381,11 +443,16 @@ std::string where_json(const Positions& positions, int64_t now_ns) {
             stuck_threads.push_back({{"rank", one.rank}, {"thread", one.thread}});
         }
     }
+    nlohmann::json others_wait_for = nlohmann::json::array();
+    for (const Position* one : moves ? std::vector<const Position*>() : awaited(positions)) {
+        others_wait_for.push_back({{"rank", one->rank}, {"thread", one->thread}});
+    }
     const nlohmann::json all = {{"program", positions.program},
                                 {"host", positions.host},
                                 {"world_size", positions.world_size},
                                 {"stuck", std::move(stuck)},
                                 {"stuck_threads", std::move(stuck_threads)},
+                                {"others_wait_for", std::move(others_wait_for)},
                                 {"gone", positions.gone},
                                 {"requests_not_all_known", positions.incomplete},
                                 {"snapshot_age_ns", positions.snapshot_age_ns},

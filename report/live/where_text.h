@@ -17,6 +17,9 @@ using Who = std::set<std::pair<uint32_t, uint32_t>>;  // rank and thread
 // "ranks 0,3-17"; "rank 0 threads 1-3"; "ranks 0-3, 12 threads".
 std::string who_text(const Who& who);
 
+// "in relax heat.c:12, after MPI_Recv heat.c:30"; empty where nothing is known.
+std::string where_it_is(const Position& position);
+
 // Threads in the same statement, for the same partner.
 struct Group {
     std::string where;

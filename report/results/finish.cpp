@@ -385,7 +385,7 @@ int finish_command(const FinishOptions& options) {
     return 1;
 }
 
-int recover_command(const FinishOptions& options, std::string (*tell_ending)(const Merged&)) {
+int recover_command(const FinishOptions& options, EndingTeller tell_ending) {
     remove_interrupted_copies(options.directory);
     Merged merged;
     const bool gathered = gather(options.directory, &merged);
@@ -400,8 +400,8 @@ int recover_command(const FinishOptions& options, std::string (*tell_ending)(con
     EndOptions end = options;
     if (end.out.empty()) end.out = place_of_run(options.directory, merged);
     if (end.width == 0) end.width = terminal_width(STDERR_FILENO);
-    const Outcome written =
-        write_outputs(merged, end, {tell_ending(merged), watchdog_text_in(options.directory)});
+    const Outcome written = write_outputs(
+        merged, end, {tell_ending(options.directory, merged), watchdog_text_in(options.directory)});
     if (!written) say(written.error() + "; the records stay in " + options.directory);
     return written && complete ? 0 : 1;
 }

@@ -26,10 +26,13 @@ Outcome write_outputs(Merged& merged, const EndOptions& options, const JobTexts&
 std::string place_for_run(const std::string& out, const std::string& program,
                           const std::string& job);
 
+// Where the ranks of a job were that ended in the middle: of its record files in `directory`
+// (report/live).
+using EndingTeller = std::string (*)(const std::string& directory, const Merged& merged);
+
 // The sub-commands. Each returns the exit code.
 int finish_command(const FinishOptions& options);
-// `tell_ending`: where the ranks of a job were that ended in the middle (report/live).
-int recover_command(const FinishOptions& options, std::string (*tell_ending)(const Merged&));
+int recover_command(const FinishOptions& options, EndingTeller tell_ending);
 
 }  // namespace dwell
 

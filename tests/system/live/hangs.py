@@ -62,14 +62,29 @@ HANGS = {
         says=[r"rank 1 waits for rank 0 in MPI_Ssend hangs\.c:{unfinished}"]),
     "endless": Hang(
         {0: MEET, 1: None, 2: MEET}, {0: [1], 2: [1]}, stuck=[],
-        says=[r"computing for .* left MPI_Barrier hangs\.c:\d+ last, at hangs\.c:{endless}"]),
+        says=[r"Others wait for rank 1, which computes at hangs\.c:{endless}, after MPI_Barrier",
+              r"computing for .* left MPI_Barrier hangs\.c:\d+ last, at hangs\.c:{endless}"]),
     "file": Hang(
         {0: MEET, 1: MEET, 2: None}, {0: [2], 1: [2]}, stuck=[], fifo=True,
-        says=[r"computing for .* left MPI_Barrier hangs\.c:\d+ last, asleep in read of /"]),
+        says=[r"Others wait for rank 2, which is asleep after MPI_Barrier hangs\.c:\d+\.",
+              r"for .* left MPI_Barrier hangs\.c:\d+ last, asleep in read of /"]),
     "requests": Hang(
         {0: ("MPI_Waitall", "waitall"), 1: MEET, 2: MEET}, {0: [1, 2], 1: [0], 2: [0]},
         says=[ALL_LOST, "4 requests, 2 of them pending: receive from rank 1, tag 2; "
               "receive from rank 2, tag 3"]),
+    "one_of_two": Hang(
+        {0: ("MPI_Waitall", "one_of_two"), 1: MEET, 2: MEET}, {0: [1, 2], 1: [0], 2: [0]},
+        says=[ALL_LOST + r"rank 0 waits for rank 1 in MPI_Waitall hangs\.c:{one_of_two}; "],
+        tells={0: "rank 1 has sent no message that is not received"}),
+    "tag_of_a_request": Hang(
+        {0: ("MPI_Wait", "request"), 1: ("MPI_Wait", "request"), 2: MEET},
+        {0: [1], 1: [0], 2: [0, 1]}, says=[ALL_LOST, "receive from rank 1, tag 7"],
+        tells={0: "rank 1 sends to rank 0, tag 8"}),
+    "wrong_root": Hang(
+        {0: ("MPI_Bcast", "root"), 1: ("MPI_Bcast", "root"), 2: MEET},
+        {0: [1], 1: [0], 2: [0, 1]},
+        says=["rank 1, which is in MPI_Bcast with root 1 instead",
+              "rank 0, which is in MPI_Bcast with root 0 instead"]),
     "mismatch": Hang(
         {0: ("MPI_Bcast", "bcast"), 1: ("MPI_Barrier", "mismatch"), 2: MEET},
         {0: [1, 2], 1: [0, 2], 2: [0, 1]},

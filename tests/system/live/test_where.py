@@ -73,7 +73,7 @@ for each in HANGS:
 @case
 def killed_and_recovered():
     """The same hangs, killed: the recovered report begins with who was where, and `dwell where` says it, too."""
-    for name in thorough(HANGS, ("wrong_branch", "kept_window", "endless")):
+    for name in thorough(HANGS, ("wrong_branch", "kept_window", "one_of_two", "endless")):
         hang = HANGS[name]
         for folder in ("records", "out", "made", "fifo"):
             execute(["rm", "-rf", scratch(folder)])
@@ -93,8 +93,8 @@ def killed_and_recovered():
             check(re.search(expression, text), f"{name}: no {expression!r} in {text}")
 
 
-def openmp_threads(name, kind, waiting, holding, says):
-    """Two of three threads wait for a lock that the third one keeps."""
+def openmp_at_rest(name, kind):
+    """The three threads of openmp_hang.c, once nothing moves, and the text."""
     records = scratch("records")
     os.mkdir(records)
     process = subprocess.Popen([DWELL, "run", "-o", scratch("out"), program(name), kind],
@@ -116,6 +116,12 @@ def openmp_threads(name, kind, waiting, holding, says):
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    return threads, text
+
+
+def openmp_threads(name, kind, waiting, holding, says):
+    """Two of three threads wait for a lock that the third one keeps."""
+    threads, text = openmp_at_rest(name, kind)
     holder = [t["thread"] for t in threads if any(holding in step for step in t["path"])]
     wait = [t for t in threads if t.get("waits_for_threads")]
     check_equal(len(holder), 1, f"threads in {holding}: {threads}")
@@ -150,6 +156,16 @@ def critical_section_of_libgomp():
     """libgomp: the same."""
     openmp_threads("openmp_gcc_hang", "critical", "critical",
                    f"openmp_hang.c:{openmp_line('inside')}", "which holds the critical section")
+
+
+@case
+def workers_of_an_ended_region():
+    """The region has ended: its workers are at no barrier, and wait for nobody's arrival."""
+    for name in ("openmp_hang", "openmp_gcc_hang"):
+        threads, text = openmp_at_rest(name, "left")
+        paths = {thread["thread"]: thread["path"] for thread in threads}
+        check_equal((paths[1], paths[2]), ([], []), f"{name}: workers in {text}")
+        execute(["rm", "-rf", scratch("records"), scratch("out")])
 
 
 @case

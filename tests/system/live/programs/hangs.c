@@ -115,6 +115,40 @@ static void requests(void) {
     meet();
 }
 
+/* Of two messages that are missing when the wait begins, one comes later. */
+static void one_of_two(void) {
+    MPI_Request request[2];
+    int in[2];
+    if (rank == 0) {
+        for (int i = 0; i < 2; ++i) {
+            MPI_Irecv(&in[i], 1, MPI_INT, 1 + i, i, MPI_COMM_WORLD, &request[i]);
+        }
+        MPI_Send(&value, 1, MPI_INT, 2, 2, MPI_COMM_WORLD);
+        MPI_Waitall(2, request, MPI_STATUSES_IGNORE); /* @one_of_two */
+    } else if (rank == 2) {
+        MPI_Recv(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        usleep(300000);
+        MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+    meet();
+}
+
+static void tag_of_a_request(void) {
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Irecv(data, 100000, MPI_DOUBLE, 1, 7, MPI_COMM_WORLD, &request);
+    } else if (rank == 1) {
+        MPI_Isend(data, 100000, MPI_DOUBLE, 0, 8, MPI_COMM_WORLD, &request);
+    }
+    if (rank < 2) MPI_Wait(&request, MPI_STATUS_IGNORE); /* @request */
+    meet();
+}
+
+static void wrong_root(void) {
+    MPI_Bcast(data, 100000, MPI_DOUBLE, rank == 1 ? 1 : 0, MPI_COMM_WORLD); /* @root */
+    meet();
+}
+
 static void mismatch(void) {
     if (rank == 1) {
         MPI_Barrier(MPI_COMM_WORLD); /* @mismatch */
@@ -140,6 +174,9 @@ int main(int argc, char** argv) {
     if (strcmp(hang, "endless") == 0) endless();
     if (strcmp(hang, "file") == 0) file(argv[2]);
     if (strcmp(hang, "requests") == 0) requests();
+    if (strcmp(hang, "one_of_two") == 0) one_of_two();
+    if (strcmp(hang, "tag_of_a_request") == 0) tag_of_a_request();
+    if (strcmp(hang, "wrong_root") == 0) wrong_root();
     if (strcmp(hang, "mismatch") == 0) mismatch();
     MPI_Finalize(); /* @finalize */
     return 0;

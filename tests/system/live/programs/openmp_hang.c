@@ -1,5 +1,6 @@
 /* Three threads: thread 1 takes a lock and never gives it back, but waits at the barrier; the
-   others wait for the lock, or for a critical section that it is in ("critical"). */
+   others wait for the lock, or for a critical section that it is in ("critical"). With "left" all
+   leave the region, and thread 0 sleeps behind it. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +10,13 @@ static omp_lock_t lock;
 
 int main(int argc, char** argv) {
     const int critical = argc > 1 && strcmp(argv[1], "critical") == 0;
+    const int left = argc > 1 && strcmp(argv[1], "left") == 0;
     omp_init_lock(&lock);
 #pragma omp parallel num_threads(3)
     {
-        if (omp_get_thread_num() == 1 && critical) {
+        if (left) {
+            usleep(1000);
+        } else if (omp_get_thread_num() == 1 && critical) {
 #pragma omp critical /* @inside */
             sleep(3600);
         } else if (omp_get_thread_num() == 1) {
@@ -28,5 +32,6 @@ int main(int argc, char** argv) {
         }
 #pragma omp barrier /* @barrier */
     }
+    if (left) sleep(3600);
     return 0;
 }

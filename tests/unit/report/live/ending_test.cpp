@@ -42,7 +42,7 @@ class Ending : public testing::Test {
         for (RecordFile& file : files_) {
             EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
         }
-        return ending_of(merged);
+        return ending_of("/nowhere", merged);
     }
 
     static constexpr uint32_t kRanks = 3;

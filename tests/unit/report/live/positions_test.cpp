@@ -112,6 +112,17 @@ TEST_F(WherePositions, NameAnotherCollective) {
     EXPECT_EQ(read().threads.at(0).partner, "rank 1, which is in MPI_Barrier instead");
 }
 
+TEST_F(WherePositions, NameAnotherRoot) {
+    in(&rank(3, 5), "MPI_Bcast", 0);
+    in(&rank(3, 5), "MPI_Bcast", 1);
+    in(&rank(3, 5), "MPI_Bcast", 1);
+    const Positions positions = read();
+    EXPECT_EQ(positions.threads.at(0).partner,
+              "ranks 1,2, which are in MPI_Bcast with root 1 instead");
+    EXPECT_EQ(positions.threads.at(2).partner, "rank 0, which is in MPI_Bcast with root 0 instead");
+    EXPECT_EQ(stuck(positions), (std::set<uint32_t>{0, 1, 2}));
+}
+
 TEST_F(WherePositions, NameTheRequestOfAWait) {
     RecordFile& file = rank(2);
     in(&file, "MPI_Wait").requests = 1;

@@ -48,6 +48,74 @@ class WhereTraffic : public testing::Test {
     std::string directory_;
 };
 
+// Both stand still: rank 1 waits for `receives` messages of rank 0, which waits in a send.
+class WhereFindings : public WhereTraffic {
+  protected:
+    const Position& found(size_t receives, std::vector<AwaitedMessage> sends = {}) {
+        mapped(sender_, "rank.0");
+        mapped(receiver_, "rank.1");
+        positions_.threads.assign(2, Position{});
+        for (uint32_t rank = 0; rank < 2; ++rank) {
+            positions_.threads[rank].rank = rank;
+            positions_.threads[rank].is_in_call = true;
+        }
+        positions_.threads[0].messages = std::move(sends);
+        positions_.threads[1].messages.assign(receives, {false, true, 0, 7, kComm, "rank 0"});
+        add_findings(directory_, Merged(), &positions_);
+        return positions_.threads[1];
+    }
+    static constexpr uint64_t kComm = 5;
+    static constexpr bool kRequest = true;
+
+  private:
+    Positions positions_;
+};
+
+TEST_F(WhereFindings, NameASenderThatHasSentNothing) {
+    count(&sender_, "MPI_Send", 5);
+    count(&receiver_, "MPI_Waitall", 5);
+    const Position& receiver = found(2);
+    EXPECT_EQ(receiver.finding, "rank 0 has sent no message that is not received");
+    EXPECT_EQ(receiver.waits.sure, std::vector<uint32_t>{0});
+}
+
+TEST_F(WhereFindings, CountWhereSomeAreMissing) {
+    count(&sender_, "MPI_Isend", 6);
+    count(&receiver_, "MPI_Waitall", 5);
+    const Position& receiver = found(2);
+    EXPECT_EQ(receiver.finding, "rank 0 has sent 1 of these 2 messages");
+    EXPECT_EQ(receiver.waits.sure, std::vector<uint32_t>{0});
+}
+
+// One of them may have come, and the thread waits for something else.
+TEST_F(WhereFindings, BlameNobodyWhereAllWereSent) {
+    count(&sender_, "MPI_Isend", 2);
+    const Position& receiver = found(2);
+    EXPECT_EQ(receiver.finding, "");
+    EXPECT_TRUE(receiver.waits.sure.empty());
+}
+
+TEST_F(WhereFindings, NameTheOtherTagOfARequest) {
+    count(&sender_, "MPI_Isend", 1);
+    EXPECT_EQ(found(1, {{true, kRequest, 1, 8, kComm, "rank 1, tag 8"}}).finding,
+              "rank 0 sends to rank 1, tag 8");
+}
+
+// A send that blocks is counted when it ends.
+TEST_F(WhereFindings, NameTheOtherTagOfASendThatBlocks) {
+    const Position& receiver = found(1, {{true, !kRequest, 1, 8, kComm, "rank 1, tag 8"}});
+    EXPECT_EQ(receiver.finding, "rank 0 sends to rank 1, tag 8");
+    EXPECT_EQ(receiver.waits.sure, std::vector<uint32_t>{0});
+}
+
+TEST_F(WhereFindings, SayNothingOfASendThatMatches) {
+    const Position& receiver = found(1, {{true, !kRequest, 1, 7, kComm, "rank 1, tag 7"}});
+    EXPECT_EQ(receiver.finding,
+              "1 message of rank 0 is not received: no receive has asked for that tag and "
+              "communicator");
+    EXPECT_TRUE(receiver.waits.sure.empty());
+}
+
 TEST_F(WhereTraffic, CountsEveryWayToSendAndReceive) {
     count(&sender_, "MPI_Send", 5);
     count(&sender_, "MPI_Isend", 3);

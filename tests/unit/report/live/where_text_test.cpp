@@ -28,7 +28,7 @@ Position at(uint32_t rank, std::vector<std::string> path, bool in_call = true) {
 Positions hang() {
     Positions all;
     all.world_size = 6;
-    all.program = "/home/u/hang";
+    all.program = "hang";
     all.host = "node1";
     all.start_unix_ns = kNow - 10 * kOneSecond_ns;
     for (uint32_t rank = 0; rank < 6; ++rank) {
@@ -102,7 +102,35 @@ TEST(WhereText, SaysNothingOfACircleWhereARankIsStopped) {
     all.threads[2].state = 'T';
     const std::string text = in_one_line(text_of(all));
     EXPECT_EQ(text.find("can go on"), std::string::npos) << text;
-    EXPECT_NE(text.find("stopped"), std::string::npos) << text;
+    EXPECT_NE(text.find("Others wait for rank 2, which is stopped in MPI_Recv hang.c:8."),
+              std::string::npos)
+        << text;
+}
+
+TEST(WhereText, NamesTheRankThatTheOthersWaitFor) {
+    Positions all = hang();
+    all.threads[2] = at(2, {}, false);
+    all.threads[2].last = "MPI_Barrier hang.c:3";
+    all.threads[2].samples = {{"hang.c:21", 90}, {"hang.c:22", 7}};
+    const std::string computes = in_one_line(text_of(all));
+    EXPECT_NE(computes.find("Others wait for rank 2, which computes at hang.c:21, after "
+                            "MPI_Barrier hang.c:3."),
+              std::string::npos)
+        << computes;
+    all.threads[2].samples.clear();
+    all.threads[2].state = 'S';
+    const std::string sleeps = in_one_line(text_of(all));
+    EXPECT_NE(sleeps.find("rank 2, which is asleep after MPI_Barrier"), std::string::npos)
+        << sleeps;
+}
+
+// Where most ranks are is the scene.
+TEST(WhereText, NamesNobodyWhereMostComputeYet) {
+    Positions all = hang();
+    for (Position& one : all.threads) {
+        if (one.rank != 2) one = at(one.rank, {}, false);
+    }
+    EXPECT_EQ(text_of(all).find("Others wait"), std::string::npos);
 }
 
 TEST(WhereText, AnEndedRankIsNamedAndItsTimeIsNoRest) {
