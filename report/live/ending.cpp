@@ -84,8 +84,7 @@ std::string ending_of(const std::string& directory, const Merged& merged) {
     const bool all = stuck.size() == positions.threads.size();
     std::string text = stuck_parts == 0 ? "At the end "
                        : all            ? "Nobody could go on: "
-                                        : ranks_text(stuck) + " could not go on: ";
-    if (stuck_parts != 0 && !all) text[0] = 'R';
+                                        : begin_sentence(ranks_text(stuck)) + " could not go on: ";
     const size_t shown = std::min(parts.size(), kGroupsNamed);
     for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "; ") + parts[i];
     if (parts.size() > shown) {

@@ -108,6 +108,11 @@ std::string where_it_is(const Position& position) {
     return "in " + position.path.back() + (last.empty() ? "" : ", " + last);
 }
 
+std::string begin_sentence(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] += 'A' - 'a';
+    return text;
+}
+
 std::string sentence_of(const Group& group) {
     const bool one = group.who.size() == 1;
     return fmt::format("{} wait{} for {} in {}", who_text(group.who), one ? "s" : "", group.needed,
@@ -137,10 +142,11 @@ std::string stuck_text(const Positions& positions) {
     Who threads;
     for (const Group& group : groups) threads.insert(group.who.begin(), group.who.end());
     const bool dead = is_dead(positions);
-    std::string text = dead            ? "Nobody could go on: "
-                       : ranks == all  ? "Nobody can go on: "
-                       : ranks.empty() ? who_text(threads) + " cannot go on: "
-                                       : ranks_text(ranks) + " cannot go on: ";
+    std::string text = dead ? "Nobody could go on: "
+                       : ranks == all
+                           ? "Nobody can go on: "
+                           : begin_sentence(ranks.empty() ? who_text(threads) : ranks_text(ranks)) +
+                                 " cannot go on: ";
     bool first = true;
     for (const Group& group : groups) {
         text += (first ? "" : "; ") + sentence_of(group);
@@ -192,20 +198,33 @@ Doing doing(const Position& one) {
 
 std::string awaited_text(const Positions& positions) {
     std::map<std::pair<Doing, std::string>, Who> by_place;
+    std::set<uint32_t> needed;
     for (const Position* one : awaited(positions)) {
         const std::string sampled =
             one->samples.empty() ? "" : "at " + one->samples.front().place + ", ";
         const std::string place = where_it_is(*one);
         by_place[{doing(*one), sampled + (place.empty() ? "outside of MPI" : place)}].insert(
             {one->rank, one->thread});
+        needed.insert(one->rank);
     }
-    std::string text;
+    if (needed.empty()) return "";
+    std::set<uint32_t> waiting;
+    bool all_others = true;
+    for (const Position& one : positions.threads) {
+        if (needed.count(one.rank) != 0 || one.thread != 0) continue;
+        if (one.waits.ranks.empty()) all_others = false;
+        if (!one.waits.ranks.empty()) waiting.insert(one.rank);
+    }
+    std::string text = all_others ? "Others wait for " : begin_sentence(ranks_text(waiting));
+    if (!all_others) text += waiting.size() == 1 ? " waits for " : " wait for ";
+    const char* separator = "";
     for (const auto& [at, who] : by_place) {
         const auto& verbs = who.size() == 1 ? kDoingOfOne : kDoingOfMany;
-        text += fmt::format("{}{}, which {} {}", text.empty() ? "Others wait for " : "; for ",
-                            who_text(who), verbs[static_cast<size_t>(at.first)], at.second);
+        text += fmt::format("{}{}, which {} {}", separator, who_text(who),
+                            verbs[static_cast<size_t>(at.first)], at.second);
+        separator = "; for ";
     }
-    return text.empty() ? "" : text + ".";
+    return text + ".";
 }
 
 // The paths of all threads as one tree.

@@ -29,6 +29,8 @@ struct Group {
 // Of the chosen indices in Positions::threads. The smallest group first: where most ranks are is
 // the scene, seldom the cause.
 std::vector<Group> groups_of(const Positions& positions, const std::vector<size_t>& chosen);
+// With a capital letter.
+std::string begin_sentence(std::string text);
 // "rank 2 waits for rank 0 in MPI_Recv hang.c:8".
 std::string sentence_of(const Group& group);
 
