@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -52,15 +53,23 @@ constexpr KnownCall kWaitingCalls[] = {
 char thread_state(int32_t pid, int32_t tid) {
     const std::string text = first_line(fmt::format("/proc/{}/task/{}/stat", pid, tid));
     const size_t name_end = text.rfind(')');  // the name may contain any character
-    return name_end != std::string::npos && name_end + 2 < text.size() ? text[name_end + 2] : '\0';
+    if (name_end == std::string::npos || name_end + 2 >= text.size()) return '\0';
+    const char state = text[name_end + 2];
+    return state == 'Z' || state == 'X' ? '\0' : state;
 }
 
-bool is_own_pid_namespace(uint64_t inode) {
+bool is_visible(std::string_view host, uint64_t pid_namespace) {
+    static const std::string kHost = [] {
+        char name[sizeof FileHeader::host] = {};
+        gethostname(name, sizeof name - 1);
+        return std::string(name);
+    }();
     static const uint64_t kOwn = [] {
         struct stat about {};
         return stat("/proc/self/ns/pid", &about) == 0 ? uint64_t{about.st_ino} : 0;
     }();
-    return inode == 0 || kOwn == 0 || kOwn == inode;
+    const bool same_ids = pid_namespace == 0 || kOwn == 0 || kOwn == pid_namespace;
+    return same_ids && (host.empty() || host == kHost);
 }
 
 std::string waiting_call(int32_t pid, int32_t tid) {

@@ -3,16 +3,26 @@
 #ifndef DWELL_REPORT_LIVE_KERNEL_VIEW_H_
 #define DWELL_REPORT_LIVE_KERNEL_VIEW_H_
 
+#include <string.h>
+
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "runtime/contract/record_layout.h"
 
 namespace dwell {
 
-// Field 3 of /proc/PID/task/TID/stat, 0 if there is no such thread.
+// Field 3 of /proc/PID/task/TID/stat, 0 if there is no such thread any more.
 char thread_state(int32_t pid, int32_t tid);
 
-// Whether `inode` is the namespace of process ids of this process; also if it is not known.
-bool is_own_pid_namespace(uint64_t inode);
+// Whether the process ids of a process mean anything here: it runs on this host, in this
+// namespace of process ids. Empty, 0: not known, so taken as the same.
+bool is_visible(std::string_view host, uint64_t pid_namespace);
+inline bool is_visible(const FileHeader& header) {
+    return is_visible({header.host, strnlen(header.host, sizeof header.host)},
+                      header.pid_namespace);
+}
 
 // "read of /data/input", "flock of run.lock"; empty if the thread is in no call that may wait for
 // long, or it is not known.

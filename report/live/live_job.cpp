@@ -20,37 +20,48 @@
 #include "report/live/kernel_view.h"
 #include "report/results/crash_recovery.h"
 #include "runtime/contract/record_layout.h"
+#include "summarize/model/script_name.h"
 
 namespace dwell {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A process of another namespace of process ids cannot be seen: its file must do.
-bool runs(const std::string& directory) {
-    const std::vector<std::string> files = record_files(directory);
-    return std::any_of(files.begin(), files.end(), [&](const std::string& name) {
-        const std::optional<FileHeader> header = read_header(directory + "/" + name);
-        if (!header) return false;
-        const bool known = header->version == kRecordLayoutVersion;
-        if (known && !is_own_pid_namespace(header->pid_namespace)) {
-            return header->state == FileState::kRunning;
-        }
-        return owner_is_alive(directory + "/" + name);
-    });
+std::string text_of(const char* text, size_t size) {
+    return std::string(text, strnlen(text, size));
 }
 
-// Its command, without the path of the program.
-std::string command_in(const std::string& directory) {
-    for (const std::string& name : record_files(directory)) {
-        if (const std::optional<FileHeader> header = read_header(directory + "/" + name)) {
-            const std::string command(header->command,
-                                      strnlen(header->command, sizeof header->command));
-            const size_t words = std::min(command.find(' '), command.size());
-            return fs::path(command.substr(0, words)).filename().string() + command.substr(words);
-        }
+// A process that cannot be seen from here runs as long as its file says so.
+bool runs(const FileHeader& header, const std::string& path) {
+    const bool known = header.version == kRecordLayoutVersion;
+    if (known && !is_visible(header)) return header.state == FileState::kRunning;
+    return owner_is_alive(path);
+}
+
+// What is known of the job in `directory` by its files.
+UserJob job_in(const std::string& directory) {
+    UserJob job;
+    job.directory = directory;
+    for (const std::string& file : record_files(directory)) {
+        const std::string path = directory + "/" + file;
+        const std::optional<FileHeader> header = read_header(path);
+        if (!header) continue;
+        job.runs = job.runs || runs(*header, path);
+        if (job.ranks++ != 0) continue;
+        const std::string command = text_of(header->command, sizeof header->command);
+        job.program = shown_program(text_of(header->program, sizeof header->program), command);
+        const size_t word = std::min(command.find(' '), command.size());
+        job.command = fs::path(command.substr(0, word)).filename().string() + command.substr(word);
+        job.world_size = header->world_size;
+        job.start_unix_ns = header->start_unix_ns;
     }
-    return "?";
+    return job;
+}
+
+std::string list_text(const std::vector<UserJob>& jobs) {
+    std::string text;
+    for (const UserJob& job : jobs) text += " " + job.job + " (" + job.command + ")";
+    return text;
 }
 
 }  // namespace
@@ -60,52 +71,70 @@ std::string job_directories() {
     return named != nullptr && *named != '\0' ? named : "/dev/shm";
 }
 
-tl::expected<std::string, std::string> find_job(const std::string& name) {
-    if (!name.empty() && fs::is_directory(name)) return name;
+std::vector<UserJob> jobs_of_user(std::vector<std::string>* of_others) {
     const std::string prefix = "dwell-" + std::to_string(getuid()) + "-";
-    std::vector<std::string> found;
-    size_t of_others = 0;
+    std::vector<UserJob> jobs;
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(job_directories(), error)) {
-        const std::string file = entry.path().filename().string();
+        const std::string name = entry.path().filename().string();
         struct stat about {};
         if (lstat(entry.path().c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) continue;
-        const bool own = file.starts_with(prefix) && about.st_uid == geteuid();
-        if (!own) {
-            const bool meant = name.empty() || file.ends_with("-" + name);
-            if (file.starts_with("dwell-") && meant) of_others += 1;
-            continue;
-        }
-        const std::string job = file.substr(prefix.size());
-        if (name.empty() ? runs(entry.path().string()) : job == name) {
-            found.push_back(entry.path().string());
+        if (name.starts_with(prefix) && about.st_uid == geteuid()) {
+            jobs.push_back(job_in(entry.path().string()));
+            jobs.back().job = name.substr(prefix.size());
+        } else if (name.starts_with("dwell-") && of_others != nullptr) {
+            of_others->push_back(name);
         }
     }
-    if (found.size() == 1) return found.front();
-    if (found.empty() && !name.empty()) {
-        return tl::make_unexpected(of_others != 0 ? "the job " + name +
-                                                        " is another user's: only that user "
-                                                        "can look at it"
-                                                  : "no job " + name + " runs on this host");
+    std::sort(jobs.begin(), jobs.end(),
+              [](const UserJob& a, const UserJob& b) { return a.start_unix_ns > b.start_unix_ns; });
+    return jobs;
+}
+
+tl::expected<std::string, std::string> find_job(const std::string& name, const char* command) {
+    std::error_code error;
+    if (!name.empty() && fs::is_directory(name, error)) return name;
+    std::vector<std::string> of_others;
+    std::vector<UserJob> jobs = jobs_of_user(&of_others);
+    if (!name.empty()) {
+        for (const UserJob& job : jobs) {
+            if (job.job == name) return job.directory;
+        }
     }
-    if (found.empty()) {
-        return tl::make_unexpected(
-            "no job of yours runs under dwell on this host" +
-            (of_others == 0 ? std::string() : fmt::format("; other users have {}", of_others)));
+    std::erase_if(jobs, [](const UserJob& job) { return !job.runs; });
+    if (!name.empty()) {
+        for (const std::string& other : of_others) {
+            if (!other.ends_with("-" + name)) continue;
+            return tl::make_unexpected("the job " + name +
+                                       " is another user's: only that user can look at it");
+        }
+        return tl::make_unexpected("no job " + name + " runs on this host" +
+                                   (jobs.empty() ? "" : "; these do:" + list_text(jobs)));
     }
-    std::string text = std::to_string(found.size()) + " jobs run here:";
-    for (const std::string& directory : found) {
-        const std::string job = fs::path(directory).filename().string().substr(prefix.size());
-        text += " " + job + " (" + command_in(directory) + ")";
+    if (jobs.size() == 1) return jobs.front().directory;
+    if (jobs.empty()) {
+        return tl::make_unexpected("no job of yours runs under dwell on this host" +
+                                   (of_others.empty()
+                                        ? std::string()
+                                        : fmt::format("; other users have {}", of_others.size())));
     }
-    return tl::make_unexpected(text + "; name one of them: dwell where JOB");
+    return tl::make_unexpected(fmt::format("{} jobs run here:{}; name one of them: dwell {} JOB",
+                                           jobs.size(), list_text(jobs), command));
 }
 
 namespace {
 
 // Of a job none of whose files could be read.
 std::string unread_text(const std::string& directory, size_t left_out) {
-    if (left_out == 0) return "there are no record files in " + directory;
+    if (left_out == 0) {
+        const bool has_profile = access((directory + "/profile.json").c_str(), F_OK) == 0;
+        if (has_profile)
+            return "that job has ended; to see its report type: dwell report " + directory;
+        std::vector<UserJob> jobs = jobs_of_user();
+        std::erase_if(jobs, [](const UserJob& job) { return !job.runs; });
+        return "there are no record files in " + directory +
+               (jobs.empty() ? "" : "; these jobs run here:" + list_text(jobs));
+    }
     for (const std::string& name : record_files(directory)) {
         const std::optional<FileHeader> header = read_header(directory + "/" + name);
         if (!header || header->version == kRecordLayoutVersion) continue;
@@ -132,7 +161,7 @@ tl::expected<Merged, std::string> read_job(const std::string& directory, size_t*
 }
 
 MappedRecords::MappedRecords(const std::string& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return;
     struct stat about {};
     const bool known = fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
@@ -163,8 +192,8 @@ namespace {
 // Without having written an end that `dwell run` or the process itself had noted.
 bool died_unseen(const FileHeader& header, const std::string& path) {
     return header.magic == kRecordMagic && header.version == kRecordLayoutVersion &&
-           header.state == FileState::kRunning && header.death_ticks == 0 &&
-           is_own_pid_namespace(header.pid_namespace) && !owner_is_alive(path);
+           header.state == FileState::kRunning && header.death_ticks == 0 && is_visible(header) &&
+           !owner_is_alive(path);
 }
 
 }  // namespace

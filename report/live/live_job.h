@@ -14,9 +14,23 @@ namespace dwell {
 // Where the record directories of jobs are.
 std::string job_directories();
 
+struct UserJob {
+    std::string directory;
+    std::string job;
+    std::string program;  // its name for people
+    std::string command;  // with its arguments
+    bool runs = false;
+    size_t ranks = 0;  // with records on this host
+    int world_size = 0;
+    int64_t start_unix_ns = 0;
+};
+// The caller's jobs on this host, the newest first. `of_others`, if not null: directories of other
+// users' jobs.
+std::vector<UserJob> jobs_of_user(std::vector<std::string>* of_others = nullptr);
+
 // The directory of the job that `name` means: a directory, the id of a job, or nothing where there
-// is one job. The error is one line that says what there is.
-tl::expected<std::string, std::string> find_job(const std::string& name);
+// is one job. The error is one line that says what there is. `command`: the sub-command to type.
+tl::expected<std::string, std::string> find_job(const std::string& name, const char* command);
 
 // All record files in `directory`, or an error of one line. `left_out`: files that could not be
 // read.

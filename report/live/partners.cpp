@@ -215,7 +215,7 @@ void Partners::find_requests(const MergedOpen& open, bool all, Position* positio
         if (of_one.ranks.empty()) return;  // may complete in a way that is not known
         waits.ranks.insert(waits.ranks.end(), of_one.ranks.begin(), of_one.ranks.end());
     }
-    if (pending.size() == 1 && position->pending == 1 && exact && pending[0]->peer != kAnyRank) {
+    if (pending.size() == 1 && exact && pending[0]->peer != kAnyRank) {
         waits.needs = Needs::kAll;
     }
     const auto process =
@@ -319,6 +319,7 @@ void Partners::find_window_lock(const MergedOpen& open, Position* position) cons
         position->waits.ranks.push_back(lock.rank);
     }
     if (position->waits.ranks.empty()) return;
+    position->waits_for_holder = true;
     position->partner =
         whose_text(position->waits.ranks, "holds", "hold") + " the lock of " + target;
 }
@@ -333,6 +334,7 @@ void Partners::find_lock(const MergedLock& wanted, Position* position) const {
         if (!lock.held || lock.rank != wanted.rank || lock.what != wanted.what) continue;
         if (lock.node != kNoNode) continue;  // a window's
         position->waits.threads.push_back(lock.thread);
+        position->waits_for_holder = true;
         const std::string place = place_of_(lock);
         position->partner = lock.thread == wanted.thread
                                 ? fmt::format("{} that it holds itself", what)
@@ -370,8 +372,6 @@ void Partners::find(const MergedOpen& open, Position* position) const {
             return;
         case CallClass::kReceive:
         case CallClass::kProbe:
-            find_message(open, position);
-            return;
         case CallClass::kSend:
             find_message(open, position);
             return;

@@ -16,6 +16,11 @@
 namespace dwell {
 namespace {
 
+bool is_barrier(uint16_t construct) {
+    return construct == static_cast<uint16_t>(OmpConstruct::kBarrier) ||
+           construct == static_cast<uint16_t>(OmpConstruct::kImplicitBarrier);
+}
+
 // Whether a thread whose innermost entry this is waits for others.
 bool waits_in(const MergedNode& node) {
     if (!is_openmp(node.kind)) return false;
@@ -29,8 +34,12 @@ class Reader {
           lines_(lines),
           paths_(merged, paths),
           partners_(merged, [this](const MergedLock& lock) { return place_of(lock); }) {
+        RankReader ranks(merged.ranks);
+        for (MergedRank rank; ranks.next(&rank);) {
+            if (!is_visible(rank.host, 0)) invisible_.insert(rank.rank);
+        }
         for (const MergedProcess& process : merged.processes) {
-            if (!is_own_pid_namespace(process.pid_namespace)) invisible_.insert(process.rank);
+            if (!is_visible("", process.pid_namespace)) invisible_.insert(process.rank);
             if (process.paused) paused_.insert(process.rank);
         }
     }
@@ -58,6 +67,7 @@ class Reader {
     void read_outside(const MergedOpen& open, Position* position) {
         const MergedNode& node = merged_.nodes[open.node];
         const MergedLock* wanted = partners_.wanted_by(open);
+        position->at_barrier = is_openmp(node.kind) && is_barrier(node.call);
         position->in_openmp = wanted != nullptr || waits_in(node);
         if (is_openmp(node.kind) && open.probe_unix_ns > position->since_unix_ns) {
             position->since_unix_ns = open.probe_unix_ns;
@@ -94,19 +104,11 @@ class Reader {
     std::set<uint32_t> paused_;
 };
 
-bool is_at_barrier(const Position& position) {
-    const std::string inside = position.path.empty() ? "" : position.path.back();
-    return position.in_openmp &&
-           (inside.starts_with("barrier") || inside.starts_with("implicit barrier"));
-}
-
 // A worker stays in the implicit barrier of a region that its rank has left until the next region
 // begins: it is without work.
 void leave_ended_regions(std::vector<Position>* threads) {
     for (Position& worker : *threads) {
-        const bool waits = worker.thread != 0 && is_at_barrier(worker) &&
-                           worker.path.back().starts_with("implicit");
-        if (!waits) continue;
+        if (worker.thread == 0 || !worker.at_barrier || worker.path.empty()) continue;
         const auto region_end = worker.path.end() - 1;
         const bool is_alive =
             std::any_of(threads->begin(), threads->end(), [&](const Position& one) {
@@ -115,7 +117,9 @@ void leave_ended_regions(std::vector<Position>* threads) {
                                     std::equal(worker.path.begin(), region_end, one.path.begin());
                 return inside && (one.thread == 0 || one.path.back() != worker.path.back());
             });
-        if (!is_alive) worker.path.clear();
+        if (is_alive) continue;
+        worker.path.clear();
+        worker.at_barrier = false;
     }
 }
 
@@ -134,10 +138,9 @@ void add_threads(const Positions& positions, uint32_t rank, const std::vector<si
             of_thread.ranks.push_back(thread_key(other));
         }
         const std::string inside = position.path.empty() ? "" : position.path.back();
-        const bool at_barrier = is_at_barrier(position);
         const bool without_work = position.path.empty() && position.thread != 0;
         for (const size_t other : threads) {
-            if (other == index || !(at_barrier || without_work)) continue;
+            if (other == index || !(position.at_barrier || without_work)) continue;
             const Position& one = positions.threads[other];
             const bool waits_too = one.path.empty() ? one.thread != 0 : one.path.back() == inside;
             if (!waits_too) of_thread.ranks.push_back(thread_key(other));
@@ -165,6 +168,23 @@ std::string ranks_text(const std::set<uint32_t>& ranks) {
     return (ranks.size() == 1 ? "rank " : "ranks ") + numbers_text(ranks);
 }
 
+std::string hosts_text(const std::set<std::string>& hosts) {
+    return hosts.size() == 1 ? *hosts.begin() : fmt::format("{} hosts", hosts.size());
+}
+
+std::string ended_text(const std::set<uint32_t>& ranks) {
+    if (ranks.empty()) return "";
+    return fmt::format("; {} {} ended", ranks_text(ranks), ranks.size() == 1 ? "has" : "have");
+}
+
+int64_t oldest_snapshot_ns(const Positions& positions) {
+    int64_t oldest_ns = 0;
+    for (const auto& [host, age_ns] : positions.snapshot_age_ns) {
+        oldest_ns = std::max(oldest_ns, age_ns);
+    }
+    return oldest_ns;
+}
+
 Positions positions_of(const Merged& merged, const Positions* before, KnownLines* lines) {
     KnownLines own_lines;
     if (lines == nullptr) lines = &own_lines;
@@ -190,7 +210,7 @@ Positions positions_of(const Merged& merged, const Positions* before, KnownLines
             positions.gone.insert(rank.rank);
         }
     }
-    positions.host = hosts.size() == 1 ? *hosts.begin() : fmt::format("{} hosts", hosts.size());
+    positions.host = hosts_text(hosts);
     for (const MergedProcess& process : merged.processes) {
         const bool incomplete = process.requests_unseen != 0 || process.requests > kRequestsShown;
         if (incomplete) positions.incomplete.insert(process.rank);

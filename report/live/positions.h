@@ -46,15 +46,17 @@ struct Position {
     // As the kernel says (proc(5)), or kNotVisible; 0: there is no such thread any more.
     char state = '\0';
     bool is_in_call = false;
-    bool in_openmp = false;  // waits in OpenMP: at a barrier, for a lock, for work
-    bool paused = false;     // recording is switched off: what it does now is not known
-    bool moved = false;      // since the reading before
+    bool in_openmp = false;   // waits in OpenMP: at a barrier, for a lock, for work
+    bool at_barrier = false;  // of OpenMP
+    bool paused = false;      // recording is switched off: what it does now is not known
+    bool moved = false;       // since the reading before
     int64_t since_unix_ns = 0;
     int64_t end_unix_ns = 0;  // of a process that has ended: when, else 0
     // "main", "step heat.c:30", "MPI_Recv heat.c:8": outermost first.
     std::vector<std::string> path;
-    std::string last;     // outside of MPI: the MPI line that was left last
-    std::string partner;  // "rank 0, tag 7"; "rank 2, which has not come"; often empty
+    std::string last;               // outside of MPI: the MPI line that was left last
+    std::string partner;            // "rank 0, tag 7"; "rank 2, which has not come"; often empty
+    bool waits_for_holder = false;  // of a lock, which `partner` names
     std::vector<std::string> requests;  // of a wait: pending ones, at most kRequestsNamed
     uint32_t pending = 0;               // all of them that are known
     // It goes on when all of these have come or gone; empty where it may go on without one.
@@ -87,9 +89,17 @@ Positions positions_of(const Merged& merged, const Positions* before, KnownLines
 Positions positions_of(const Merged& merged, const Positions* before, KnownLines* lines,
                        CallPaths* paths);
 
-// "rank 2", "ranks 0,1,3-5"; without "rank" where `plain`.
+// "rank 2", "ranks 0,1,3-5".
 std::string ranks_text(const std::set<uint32_t>& ranks);
+// "2", "0,1,3-5".
 std::string numbers_text(const std::set<uint32_t>& numbers);
+
+// "node1", "2 hosts".
+std::string hosts_text(const std::set<std::string>& hosts);
+// "; rank 3 has ended"; empty without one.
+std::string ended_text(const std::set<uint32_t>& ranks);
+// Of the snapshots that were read; 0: none.
+int64_t oldest_snapshot_ns(const Positions& positions);
 
 // Whom ranks wait for, by rank, and threads of ranks with several of them, by thread_key().
 std::map<uint32_t, WaitsFor> waits_of(const Positions& positions);

@@ -2,9 +2,13 @@
 // threads are. Written and read by the same version of dwell; all input is checked before use.
 #include "report/live/snapshot.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -58,6 +62,7 @@ bool is_sound(const Merged& merged) {
     };
     for (const MergedOpen& open : merged.open) {
         if (open.node >= merged.nodes.size() || !node_is_good(open.statement)) return false;
+        if (open.is_in_call && open.statement == kNoNode) return false;
     }
     for (const MergedLock& lock : merged.open_locks) {
         const bool module_is_good = lock.module == kNoModule || lock.module < merged.modules.size();
@@ -70,6 +75,7 @@ bool is_sound(const Merged& merged) {
 void shift(int64_t age_ns, Merged* merged) {
     for (MergedOpen& open : merged->open) {
         open.since_unix_ns += age_ns;
+        if (open.end_unix_ns != 0) open.end_unix_ns += age_ns;
         if (open.probe_unix_ns != 0) open.probe_unix_ns += age_ns;
     }
     for (MergedLock& lock : merged->open_locks) {
@@ -135,6 +141,18 @@ bool has_snapshots(const std::string& profile) {
     return false;
 }
 
+std::string snapshots_stamp(const std::string& profile) {
+    std::set<std::string> files;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(profile + kFolder, error)) {
+        struct stat about {};
+        if (stat(entry.path().c_str(), &about) != 0) continue;
+        files.insert(fmt::format("{} {} {}.{}\n", entry.path().filename().string(), about.st_ino,
+                                 about.st_mtim.tv_sec, about.st_mtim.tv_nsec));
+    }
+    return fmt::format("{}", fmt::join(files, ""));
+}
+
 tl::expected<Snapshots, std::string> read_snapshots(const std::string& profile) {
     Snapshots all;
     std::error_code error;
@@ -154,6 +172,7 @@ tl::expected<Snapshots, std::string> read_snapshots(const std::string& profile) 
         shift(age_ns, &one);
         if (join(&all.merged, std::move(one))) {
             all.age_ns[host] = age_ns;
+            all.newest_unix_ns = std::max(all.newest_unix_ns, taken_unix_ns);
         } else {
             all.left_out += 1;
         }

@@ -21,10 +21,13 @@ Outcome write_snapshot(const std::string& path, const Merged& merged, int64_t ta
 struct Snapshots {
     Merged merged;                          // of all hosts; times as seen from when each was taken
     std::map<std::string, int64_t> age_ns;  // by host
+    int64_t newest_unix_ns = 0;             // when the newest was taken
     size_t left_out = 0;                    // files that could not be read
 };
 // Whether `profile` has snapshots.
 bool has_snapshots(const std::string& profile);
+// Changes when a snapshot does.
+std::string snapshots_stamp(const std::string& profile);
 tl::expected<Snapshots, std::string> read_snapshots(const std::string& profile);
 
 }  // namespace dwell

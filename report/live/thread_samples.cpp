@@ -11,7 +11,6 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "report/sampling/mapped_code.h"
 #include "runtime/sampling/sample_spill.h"

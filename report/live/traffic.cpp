@@ -77,7 +77,7 @@ class Counts {
         if (!sends && !receives && !both) return;
         known_ = known_ && part.folded_peers == 0 && part.failed == 0;
         TrafficPeerRecord record;
-        uint64_t left = part.peer_count;
+        uint64_t left = std::min<uint64_t>(part.peer_count, records_.bytes() / kCellBytes);
         for (CellIndex at = part.first_peer; left-- > 0 && load(at, &record); at = record.next) {
             if (record.peer != peer_ || record.count == 0) continue;
             if (both) known_ = false;  // its messages in both directions are one count
@@ -138,15 +138,16 @@ void add_finding(const Pair& pair, uint32_t sender, uint64_t uncounted_apart, ui
     if (unwanted != nullptr) {
         finding = fmt::format("rank {} sends to {}", sender, unwanted->text);
     } else if (left == 0) {
-        finding = fmt::format("rank {} has sent no message that is not received", sender);
+        finding = fmt::format("all messages of rank {} were received: {} was not sent", sender,
+                              pair.receives.size() == 1 ? "this one" : "none of these");
     } else if (left < pair.receives.size()) {
         finding = fmt::format("rank {} has sent {} of these {} messages", sender, left,
                               pair.receives.size());
     } else if (receiver->messages.size() == 1 && left > uncounted_apart) {
-        finding = fmt::format(
-            "{} message{} of rank {} {} not received: no receive has asked for that tag and "
-            "communicator",
-            left, left == 1 ? "" : "s", sender, left == 1 ? "is" : "are");
+        finding = left == 1 ? fmt::format("1 message of rank {} was not received: it has", sender)
+                            : fmt::format("{} messages of rank {} were not received: they have",
+                                          left, sender);
+        finding += " another tag or communicator";
     }
     if (left < pair.receives.size()) receiver->waits.sure.push_back(sender);
     if (finding.empty()) return;

@@ -55,9 +55,7 @@ int show_snapshots(const std::string& profile, const WhereOptions& options) {
     }
     positions.snapshot_age_ns = taken->age_ns;
     // Seen from the oldest snapshot, as the times of the threads are from theirs.
-    int64_t oldest_ns = 0;
-    for (const auto& [host, age_ns] : taken->age_ns) oldest_ns = std::max(oldest_ns, age_ns);
-    positions.start_unix_ns += oldest_ns;
+    positions.start_unix_ns += oldest_snapshot_ns(positions);
     const int code = print(positions, now, options);
     if (taken->left_out == 0) return code;
     say(std::to_string(taken->left_out) + " snapshots could not be read; left out");
@@ -70,7 +68,7 @@ int where_command(const WhereOptions& given) {
     WhereOptions options = given;
     if (options.width == 0) options.width = terminal_width(1);
     if (options.width == 0) options.width = 80;
-    const tl::expected<std::string, std::string> directory = find_job(options.job);
+    const tl::expected<std::string, std::string> directory = find_job(options.job, "where");
     if (!directory) return fail(directory.error());
     if (has_snapshots(*directory)) return show_snapshots(*directory, options);
     size_t left_out = 0;

@@ -52,8 +52,7 @@ std::string needed_text(const Position& position) {
     const bool some_are_sure = !position.waits.sure.empty();
     const std::vector<uint32_t>& ranks = some_are_sure ? position.waits.sure : position.waits.ranks;
     if (ranks.empty()) return position.partner;
-    const bool holds = position.partner.find("hold") != std::string::npos;
-    if (holds) return position.partner;
+    if (position.waits_for_holder) return position.partner;
     const std::string all = ranks_text({ranks.begin(), ranks.end()});
     const std::set<uint32_t> different(ranks.begin(), ranks.end());
     const bool any = !some_are_sure && position.waits.needs == Needs::kAny && different.size() > 1;
@@ -152,11 +151,7 @@ std::string stuck_text(const Positions& positions) {
         text += (first ? "" : "; ") + sentence_of(group);
         first = false;
     }
-    if (!dead && !positions.gone.empty()) {
-        text += fmt::format("; {} {} ended", ranks_text(positions.gone),
-                            positions.gone.size() == 1 ? "has" : "have");
-    }
-    return text + ".";
+    return text + (dead ? "" : ended_text(positions.gone)) + ".";
 }
 
 // Whom the others wait for where somebody may go on: threads that wait for nobody, as far as is
@@ -266,12 +261,13 @@ class Tree {
         // A list of many ranks leaves room for the name of the place.
         const std::string who = cut_middle(who_text(branch.who), canvas_->width() / 2, utf8);
         Line line;
-        line.add(indent);
+        line.add(cut_indent(indent));
         const int room = canvas_->width() - line.width() - display_width(who) - 2;
         line.add(cut_middle(printable(text, utf8), room, utf8), Style::kName);
         line.pad_to(canvas_->width() - display_width(who));
         line.add(who);
         canvas_->put(line);
+        const int margin = display_width(cut_indent(indent));
         std::map<std::string, std::vector<const Position*>> facts;
         for (const Position* position : branch.here) {
             facts[facts_of(*position)].push_back(position);
@@ -301,10 +297,16 @@ class Tree {
                                   !of.front()->paused && !is_asleep(*of.front()) &&
                                   !is_stopped(*of.front());
             canvas_->paragraph(
-                std::string(static_cast<size_t>(display_width(indent)) + 2, ' ') + names +
+                std::string(static_cast<size_t>(margin) + 2, ' ') + names +
                     printable((computes ? "computing for " : "for ") + time + fact, utf8),
-                display_width(indent) + 4, Style::kDim);
+                margin + 4, Style::kDim);
         }
+    }
+
+    // Deep paths leave half of the width for what stands there.
+    std::string cut_indent(const std::string& indent) const {
+        const int room = canvas_->width() / 2;
+        return display_width(indent) <= room ? indent : cut_middle(indent, room, canvas_->utf8());
     }
 
     // After the time.
@@ -383,15 +385,11 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
                                  : moving.empty()
                                      ? "nothing has moved for " + time_text(still_ns, utf8)
                                      : ranks_text(moving) + " moved in the last second";
-    std::string gone;
-    if (!is_dead(positions) && !positions.gone.empty()) {
-        gone = fmt::format("; {} {} ended", ranks_text(positions.gone),
-                           positions.gone.size() == 1 ? "has" : "have");
-    }
+    const std::string gone = is_dead(positions) ? "" : ended_text(positions.gone);
     canvas.paragraph(
         fmt::format("{}: {} of {} ranks on {}, {} {}; {}{}", printable(positions.program, utf8),
                     ranks_of(root.who).size(), positions.world_size,
-                    printable(positions.host, utf8), is_dead(positions) ? "for" : "since",
+                    printable(positions.host, utf8), is_dead(positions) ? "for" : "running for",
                     time_text(runs_ns, utf8), movement, gone),
         2, Style::kTitle);
     std::string taken;
@@ -420,11 +418,12 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
 std::string where_json(const Positions& positions, int64_t now_ns) {
     nlohmann::json threads = nlohmann::json::array();
     for (const Position& position : positions.threads) {
+        const bool of_snapshot = !positions.snapshot_age_ns.empty() && position.state != '\0';
         nlohmann::json thread = {{"rank", position.rank},
                                  {"thread", position.thread},
                                  {"pid", position.pid},
                                  {"tid", position.tid},
-                                 {"state", state_text(position.state)},
+                                 {"state", of_snapshot ? "not known" : state_text(position.state)},
                                  {"in_mpi", position.is_in_call},
                                  {"in_openmp", position.in_openmp},
                                  {"paused", position.paused},

@@ -3,17 +3,18 @@
 #include "report/top/live_view.h"
 
 #include <fmt/format.h>
-#include <sys/types.h>
-#include <time.h>
+#include <string.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "report/console/process.h"
+#include "report/live/kernel_view.h"
 #include "report/live/snapshot.h"
 #include "report/results/crash_recovery.h"
 #include "report/results/show.h"
+#include "runtime/process/clock.h"
 #include "summarize/formats/read_json.h"
 #include "summarize/merge/figures.h"
 #include "summarize/merge/merged_tables.h"
@@ -24,26 +25,14 @@ namespace dwell {
 namespace {
 
 constexpr int64_t kSecond_ns = 1'000'000'000;
+// The profile is written after the last snapshot.
+constexpr int64_t kPatienceForProfile_ns = 10 * kSecond_ns;
 // Trees are made as often as this share of one processor allows, for new paths and new samples.
-constexpr int64_t kPatience_ns = 100'000'000;
-constexpr int64_t kPatienceForProfile_ns =
-    10 * kSecond_ns;  // it is written after the last snapshot
 constexpr int64_t kShareOfPaths = 10;
 constexpr int64_t kShareOfSamples = 100;
 
-int64_t clock_ns(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return int64_t{now.tv_sec} * kSecond_ns + now.tv_nsec;
-}
-
 std::string text_of(const char* text, size_t size) {
     return std::string(text, strnlen(text, size));
-}
-
-bool is_alive(int pid) {
-    const char state = process_state(pid);
-    return state != '\0' && state != 'Z' && state != 'X';
 }
 
 // The node for the time of threads outside of all nodes (RecordReader::add_rest_of_life).
@@ -129,31 +118,16 @@ tl::expected<LiveView, std::string> LiveView::open(const std::string& directory)
                                    " can be read by this version of dwell");
     }
     view.find_files();
-    if (!view.ranks_.empty() && view.build()) {
-        view.look_for_the_dead();
-        return view;
-    }
+    if (!view.ranks_.empty() && view.build()) return view;
     return tl::make_unexpected(view.unreadable_.empty() && view.ranks_.empty()
                                    ? "there are no record files in " + directory
                                    : "no record file in " + directory +
                                          " can be read by this version of dwell");
 }
 
-// A process that this host does not know has ended, or is in a container, where it counts on.
-void LiveView::look_for_the_dead() {
-    read_figures(kAllRanks);
-    const bool all_known = std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) {
-        return rank.second.header.state != FileState::kRunning || is_alive(rank.second.header.pid);
-    });
-    for (auto& [number, rank] : ranks_) rank.moved = false;
-    if (all_known) return;
-    const timespec pause{0, kPatience_ns};
-    nanosleep(&pause, nullptr);
-    read_figures(kAllRanks);
-}
-
 // Files of ranks that came later, or that became other programs. Files that have gone stay mapped.
 void LiveView::find_files() {
+    unreadable_.clear();
     for (const std::string& name : record_files(directory_)) {
         const auto known = std::find_if(ranks_.begin(), ranks_.end(),
                                         [&](const auto& rank) { return rank.second.name == name; });
@@ -164,18 +138,21 @@ void LiveView::find_files() {
             unreadable_.insert(name);
             continue;
         }
-        unreadable_.erase(name);
         const auto rank = static_cast<uint32_t>(header.rank);
         if (ranks_.count(rank) != 0) snapshot_.resets += 1;
         ranks_.erase(rank);
-        ranks_.emplace(rank, Rank{name, std::move(*file), header});
+        Rank added{name, std::move(*file), header};
+        added.is_visible = is_visible(header);
+        // Another process may have its process id now.
+        added.is_gone = added.is_visible && !owner_is_alive(directory_ + "/" + name);
+        ranks_.emplace(rank, std::move(added));
         built_ns_ = 0;
     }
     snapshot_.left_out = unreadable_.size();
 }
 
 bool LiveView::build() {
-    const int64_t begun = clock_ns(CLOCK_MONOTONIC);
+    const auto begun = static_cast<int64_t>(monotonic_ns());
     Merged merged;
     merged.row_limit = 0;
     for (auto& [number, rank] : ranks_) rank.file.read_all(&merged);
@@ -185,7 +162,7 @@ bool LiveView::build() {
     LineResolver* const lines = lines_->of(merged);
     live_ = std::make_unique<LiveProfile>(std::move(merged), lines);
     number_nodes(live_->profile());
-    built_ns_ = clock_ns(CLOCK_MONOTONIC);
+    built_ns_ = static_cast<int64_t>(monotonic_ns());
     build_cost_ns_ = built_ns_ - begun;
     snapshot_.is_new_tree = true;
     return true;
@@ -193,7 +170,7 @@ bool LiveView::build() {
 
 bool LiveView::is_worth_building(const Reading& reading) const {
     if (built_ns_ == 0) return true;
-    const int64_t since = clock_ns(CLOCK_MONOTONIC) - built_ns_;
+    const int64_t since = static_cast<int64_t>(monotonic_ns()) - built_ns_;
     if (reading.has_new_paths) return since >= build_cost_ns_ * kShareOfPaths;
     return reading.has_new_samples && since >= build_cost_ns_ * kShareOfSamples;
 }
@@ -214,17 +191,12 @@ void LiveView::number_nodes(const Profile& profile) {
 
 Reading LiveView::read_figures(uint32_t only) {
     Merged& merged = live_->merged();
-    merged.open.clear();
-    merged.open_comms.clear();
-    merged.open_locks.clear();
-    merged.open_requests.clear();
-    merged.processes.clear();
+    clear_places(&merged);
     totals_.assign(merged.nodes.size(), empty_totals());
     Reading all;
     for (auto& [number, rank] : ranks_) {
         if (only != kAllRanks && only != number) continue;
         const Reading reading = rank.file.read(rest_, &merged, &totals_);
-        rank.moved = rank.moved || reading.moved;
         rank.last_unix_ns = reading.last_unix_ns;
         all.has_new_paths |= reading.has_new_paths;
         all.has_new_samples |= reading.has_new_samples;
@@ -335,8 +307,8 @@ void LiveView::note_ends() {
     for (auto& [number, rank] : ranks_) {
         rank.header = rank.file.header();
         const bool ended = rank.header.state != FileState::kRunning;
-        rank.is_gone = ended || (!rank.moved && !is_alive(rank.header.pid));
-        rank.moved = false;
+        const bool is_dead = rank.is_visible && process_state(rank.header.pid) == '\0';
+        rank.is_gone = rank.is_gone || ended || is_dead;
     }
 }
 
@@ -365,7 +337,7 @@ const LiveSnapshot& LiveView::read(uint32_t rank, bool with_ranks) {
         finish(rank);
         return snapshot_;
     }
-    snapshot_.unix_ns = clock_ns(CLOCK_REALTIME);
+    snapshot_.unix_ns = snapshot_.figures_unix_ns = unix_ns();
     if (with_ranks) {
         list_ranks();
         add_rank_sums();
@@ -406,7 +378,7 @@ void LiveView::finish(uint32_t only) {
         estimate_blocked(&merged);
         live_.reset();
         final_ = std::make_unique<Profile>(build_profile(merged));
-        snapshot_.unix_ns = clock_ns(CLOCK_REALTIME);
+        snapshot_.unix_ns = snapshot_.figures_unix_ns = unix_ns();
         snapshot_.is_final = true;
         snapshot_.is_new_tree = true;
         snapshot_.has_new_paths = false;
@@ -428,11 +400,16 @@ void LiveView::show(const Profile& profile, uint32_t only) {
         snapshot_.nodes[i].totals = all ? profile.nodes[i].totals : empty_totals();
         snapshot_.nodes[i].computation_ns = all ? profile.nodes[i].computation_ns : 0;
     }
-    for (LiveRank& rank : snapshot_.ranks) rank.sums = TimeSums{};
+    std::map<uint32_t, LiveRank*> by_number;
+    for (LiveRank& rank : snapshot_.ranks) {
+        rank.sums = TimeSums{};
+        by_number[rank.rank] = &rank;
+    }
     for (const ProfileRow& row : profile.rows) {
         const ProfileNode& node = profile.nodes[row.node];
-        for (LiveRank& rank : snapshot_.ranks) {
-            if (rank.rank == row.rank) add_node(node, row.totals, row.computation_ns, &rank.sums);
+        const auto rank = by_number.find(row.rank);
+        if (rank != by_number.end()) {
+            add_node(node, row.totals, row.computation_ns, &rank->second->sums);
         }
         if (row.rank != only) continue;
         add_totals(&snapshot_.nodes[row.node].totals, row.totals);
@@ -447,6 +424,16 @@ void LiveView::show(const Profile& profile, uint32_t only) {
 
 // False: there are none any more.
 bool LiveView::read_snapshots_of_hosts(uint32_t only) {
+    const std::string stamp = snapshots_stamp(directory_);
+    const int64_t read_unix_ns = snapshot_.unix_ns;
+    if (read_unix_ns != 0 && stamp == snapshots_stamp_) {
+        snapshot_.unix_ns = unix_ns();
+        for (auto& [host, age_ns] : snapshot_.positions.snapshot_age_ns) {
+            age_ns += snapshot_.unix_ns - read_unix_ns;
+        }
+        if (only != snapshot_.rank) show(*snapshot_.profile, only);
+        return true;
+    }
     tl::expected<Snapshots, std::string> taken = read_snapshots(directory_);
     if (!taken) return false;
     snapshot_.left_out = taken->left_out;
@@ -454,7 +441,9 @@ bool LiveView::read_snapshots_of_hosts(uint32_t only) {
     LineResolver* const lines = lines_->of(taken->merged);
     live_ = std::make_unique<LiveProfile>(std::move(taken->merged), lines);
     snapshot_.profile = &live_->profile();
-    snapshot_.unix_ns = clock_ns(CLOCK_REALTIME);
+    snapshots_stamp_ = stamp;
+    snapshot_.unix_ns = unix_ns();
+    snapshot_.figures_unix_ns = taken->newest_unix_ns;
     snapshot_.is_new_tree = true;
     number_nodes(*snapshot_.profile);
     list_ranks_of(*snapshot_.profile, &snapshot_);
@@ -470,7 +459,7 @@ void LiveView::finish_from_profile(uint32_t only) {
     const auto text = read_whole_file(directory_ + "/profile.json");
     tl::expected<Profile, std::string> profile =
         text ? read_profile_json(*text) : tl::make_unexpected(text.error());
-    const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    const auto now_ns = static_cast<int64_t>(monotonic_ns());
     if (missed_ns_ == 0) missed_ns_ = now_ns;
     if (!profile && now_ns - missed_ns_ < kPatienceForProfile_ns) return;
     snapshot_.is_final = true;

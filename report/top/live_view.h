@@ -61,7 +61,8 @@ struct LiveRank {
 };
 
 struct LiveSnapshot {
-    int64_t unix_ns = 0;
+    int64_t unix_ns = 0;               // of the reading
+    int64_t figures_unix_ns = 0;       // of the newest of its figures
     int64_t start_unix_ns = 0;         // of the first rank
     const Profile* profile = nullptr;  // the tree, names and ranks; its figures are in `nodes`
     std::vector<LiveNode> nodes;       // by node of the profile
@@ -94,12 +95,11 @@ class LiveView {
         std::string name;
         WatchedFile file;
         FileHeader header;
+        bool is_visible = true;  // its process can be seen here
         bool is_gone = false;
-        bool moved = true;                              // since the reading before
         std::map<uint32_t, int64_t> last_unix_ns = {};  // as in Reading
     };
     LiveView() = default;
-    void look_for_the_dead();
     void find_files();
     bool build();
     bool is_worth_building(const Reading& reading) const;
@@ -128,9 +128,10 @@ class LiveView {
     std::vector<Totals> totals_;
     std::vector<uint64_t> least_ns_;  // by merged node: shortest call of any rank
     std::map<std::string, uint32_t> ids_;
-    int64_t missed_ns_ = 0;      // when there were no snapshots any more
-    int64_t built_ns_ = 0;       // when,
-    int64_t build_cost_ns_ = 0;  // and how long it took
+    std::string snapshots_stamp_;  // of those that were read last
+    int64_t missed_ns_ = 0;        // when there were no snapshots any more
+    int64_t built_ns_ = 0;         // when,
+    int64_t build_cost_ns_ = 0;    // and how long it took
     LiveSnapshot snapshot_;
 };
 

@@ -21,6 +21,7 @@
 #include "report/top/top_screen.h"
 #include "report/top/top_state.h"
 #include "report/top/top_text.h"
+#include "runtime/process/clock.h"
 
 namespace dwell {
 namespace {
@@ -28,11 +29,7 @@ namespace {
 constexpr int kAlarmCode = 3;
 constexpr int kIdle_ms = 60'000;  // without news the terminal waits for keys only
 
-int64_t clock_ns(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
+int64_t monotonic() { return static_cast<int64_t>(monotonic_ns()); }
 
 int fail(const std::string& text) {
     say(text);
@@ -64,6 +61,7 @@ class Command {
         choice_.sort = column_of_word(options.sort).value_or(TopColumn::kTime);
         choice_.filter = options.filter;
         choice_.depth = options.depth;
+        choice_.folds_small = !options.json;
         rank_ = options.rank < 0 ? kAllRanks : static_cast<uint32_t>(options.rank);
         paper_.utf8 = locale_is_utf8() && !options.ascii;
         paper_.width = options.width != 0 ? options.width : terminal_width(STDOUT_FILENO);
@@ -74,14 +72,15 @@ class Command {
     int run() {
         const bool on_terminal = !options_.once && !options_.json && can_draw();
         if (options_.job.empty()) {
-            const std::vector<RunningJob> jobs = running_jobs();
+            const std::vector<UserJob> jobs = running_jobs();
             if (jobs.size() > 1 && !on_terminal) return print_jobs(jobs);
             if (jobs.size() > 1) return on_screen("");
         }
-        const tl::expected<std::string, std::string> directory = find_job(options_.job);
+        const tl::expected<std::string, std::string> directory = find_job(options_.job, "top");
         if (!directory) return fail(directory.error());
         if (on_terminal) return on_screen(*directory);
-        return open(*directory) ? print_readings() : 1;
+        std::string trouble;
+        return open(*directory, &trouble) ? print_readings() : fail(trouble);
     }
 
   private:
@@ -95,10 +94,10 @@ class Command {
         return false;
     }
 
-    bool open(const std::string& directory) {
+    bool open(const std::string& directory, std::string* trouble) {
         tl::expected<LiveView, std::string> view = LiveView::open(directory);
         if (!view) {
-            say(view.error());
+            *trouble = view.error();
             return false;
         }
         view_ = std::make_unique<LiveView>(std::move(*view));
@@ -112,11 +111,10 @@ class Command {
         return snapshot;
     }
 
-    int print_jobs(const std::vector<RunningJob>& jobs) const {
-        const std::string text = options_.json
-                                     ? jobs_json(jobs)
-                                     : text_of(job_lines(jobs, clock_ns(CLOCK_REALTIME), paper_)) +
-                                           "To see one of them type: dwell top JOB\n";
+    int print_jobs(const std::vector<UserJob>& jobs) const {
+        const std::string text = options_.json ? jobs_json(jobs)
+                                               : text_of(job_lines(jobs, unix_ns(), paper_)) +
+                                                     "To see one of them type: dwell top JOB\n";
         return print(text) == Written::kFailed ? 1 : 0;
     }
 
@@ -132,7 +130,7 @@ class Command {
 
     int print_readings() {
         const bool once = options_.once || !options_.json;
-        int64_t next_ns = clock_ns(CLOCK_MONOTONIC);
+        int64_t next_ns = monotonic();
         for (bool first = true;; first = false) {
             const LiveSnapshot& snapshot = read(rank_, options_.per_rank);
             if (!has_rank(snapshot)) {
@@ -148,7 +146,7 @@ class Command {
                 if (once && any_raised()) return kAlarmCode;
                 if (once || snapshot.is_final) return snapshot.left_out == 0 ? 0 : 1;
             }
-            next_ns = std::max(next_ns + interval_ns_, clock_ns(CLOCK_MONOTONIC));
+            next_ns = std::max(next_ns + interval_ns_, monotonic());
             const timespec until{next_ns / 1'000'000'000, next_ns % 1'000'000'000};
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
         }
@@ -170,7 +168,8 @@ class Command {
     // `directory` is empty: first the list of jobs.
     int on_screen(const std::string& directory) {
         std::string job = directory;
-        if (!job.empty() && !open(job)) return 1;
+        std::string trouble;
+        if (!job.empty() && !open(job, &trouble)) return fail(trouble);
         TopScreen screen;
         if (!screen.is_open()) {
             say(std::string("the terminal ") + getenv("TERM") +
@@ -178,15 +177,7 @@ class Command {
             return job.empty() ? print_jobs(running_jobs()) : print_readings();
         }
         while (true) {
-            if (job.empty()) {
-                job = choose_job(&screen);
-                if (job.empty()) return 0;
-                tl::expected<LiveView, std::string> view = LiveView::open(job);
-                job.clear();
-                if (!view) continue;  // it has ended meanwhile: the list says so
-                view_ = std::make_unique<LiveView>(std::move(*view));
-                model_ = std::make_unique<TopModel>();
-            }
+            if (job.empty() && !choose_job(&screen)) return 0;
             if (watch(&screen) == TopWish::kEnd) return 0;
             job.clear();
         }
@@ -199,7 +190,7 @@ class Command {
 
     // Milliseconds until the next reading.
     int wait_ms(int64_t read_ns) const {
-        const int64_t left_ns = read_ns + interval_ns_ - clock_ns(CLOCK_MONOTONIC);
+        const int64_t left_ns = read_ns + interval_ns_ - monotonic();
         return static_cast<int>(std::clamp<int64_t>(left_ns / 1'000'000, 0, 3'600'000));
     }
 
@@ -207,7 +198,7 @@ class Command {
         TopState state(choice_, alarms_);
         state.show_rank(rank_);
         while (true) {
-            const int64_t read_ns = clock_ns(CLOCK_MONOTONIC);
+            const int64_t read_ns = monotonic();
             const LiveSnapshot& snapshot = read(state.rank(), state.shows_ranks());
             for (bool again = false; !again;) {
                 int selected = -1;
@@ -224,22 +215,26 @@ class Command {
         }
     }
 
-    // The directory of a job; empty: end.
-    std::string choose_job(TopScreen* screen) {
+    // Opens the job that the user chooses, or goes on with the one before; false: ends.
+    bool choose_job(TopScreen* screen) {
         size_t chosen = 0;
+        std::string trouble;
         while (true) {
-            const std::vector<RunningJob> jobs = running_jobs();
+            const std::vector<UserJob> jobs = running_jobs();
             if (chosen >= jobs.size()) chosen = jobs.empty() ? 0 : jobs.size() - 1;
-            std::vector<TopLine> lines =
-                job_lines(jobs, clock_ns(CLOCK_REALTIME), paper_of(*screen));
+            std::vector<TopLine> lines = job_lines(jobs, unix_ns(), paper_of(*screen));
             if (jobs.empty()) lines.push_back({"no job of yours runs here"});
-            lines.push_back({"enter shows a job, q ends", TopStyle::kDim});
+            if (!trouble.empty()) lines.push_back({trouble, TopStyle::kAlarm});
+            const char* const back = view_ != nullptr ? ", escape goes back" : "";
+            lines.push_back({std::string("enter shows a job, q ends") + back, TopStyle::kDim});
             screen->draw(lines, jobs.empty() ? -1 : static_cast<int>(chosen) + 1);
             const int key = screen->key(static_cast<int>(interval_ns_ / 1'000'000));
-            if (key == 'q' || key == TopScreen::kGone) return "";
+            if (key == 'q' || key == TopScreen::kGone) return false;
+            if (key == kKeyEscape && view_ != nullptr) return true;
             if (key == kKeyUp && chosen > 0) --chosen;
             if (key == kKeyDown) ++chosen;
-            if (key == kKeyEnter && !jobs.empty()) return jobs[chosen].directory;
+            if (key != kKeyEnter || jobs.empty()) continue;
+            if (open(jobs[chosen].directory, &trouble)) return true;
         }
     }
 

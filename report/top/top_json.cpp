@@ -69,8 +69,8 @@ Json rank_json(const LiveRank& rank, bool with_sums) {
 
 Json position_json(const Position& position, int64_t now_ns) {
     Json json = {{"rank", position.rank}, {"thread", position.thread}};
-    json["in"] = position.path.empty() ? "" : position.path.back();
-    json["open_ns"] = std::max<int64_t>(now_ns - position.since_unix_ns, 0);
+    json["path"] = position.path;
+    json["for_ns"] = std::max<int64_t>(now_ns - position.since_unix_ns, 0);
     if (!position.partner.empty()) json["partner"] = position.partner;
     if (!position.waits.ranks.empty()) {
         json["waits_for"] = position.waits.ranks;
@@ -97,7 +97,7 @@ std::string top_json(const LiveSnapshot& snapshot, const TopModel& model, const 
     json["resets"] = snapshot.resets;
     json["new_tree"] = snapshot.is_new_tree;
     json["new_paths"] = snapshot.has_new_paths;
-    json["left_out"] = snapshot.left_out;
+    json["unreadable_files"] = snapshot.left_out;
     for (const TimeSum& sum : kTimeSums) json[sum.name] = snapshot.sums.*sum.value;
     json["open_ns"] = snapshot.nodes.empty() ? 0 : snapshot.nodes[0].open_ns;
     Json nodes = Json::array();
@@ -113,7 +113,8 @@ std::string top_json(const LiveSnapshot& snapshot, const TopModel& model, const 
     json["ranks"] = std::move(ranks);
     Json calls = Json::array();
     for (const Position& position : snapshot.positions.threads) {
-        if (position.is_in_call) calls.push_back(position_json(position, snapshot.unix_ns));
+        if (position.is_in_call && position.state != '\0')
+            calls.push_back(position_json(position, snapshot.unix_ns));
     }
     json["open_calls"] = std::move(calls);
     Json raised = Json::array();

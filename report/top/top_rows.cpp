@@ -17,6 +17,8 @@
 namespace dwell {
 namespace {
 
+constexpr uint64_t kSmallPart = 2000;  // of the whole time: shown as 0.0 %
+
 constexpr const char* kColumnWords[] = {"time",     "self", "computation", "transfer", "wait",
                                         "omp_wait", "idle", "io",          "calls",    "sent",
                                         "received", "open", "name"};
@@ -75,9 +77,11 @@ std::optional<TopColumn> column_of_word(const std::string& word) {
 }
 
 void TopModel::take(const LiveSnapshot& snapshot) {
+    const bool is_old = now_.unix_ns == snapshot.figures_unix_ns && now_.rank == snapshot.rank;
+    if (is_old) return;
     before_ = std::move(now_);
     now_ = Taken{};
-    now_.unix_ns = snapshot.unix_ns;
+    now_.unix_ns = snapshot.figures_unix_ns;
     now_.resets = snapshot.resets;
     now_.rank = snapshot.rank;
     now_.nodes = snapshot.nodes;
@@ -203,6 +207,8 @@ TopTable TopModel::table(const TopChoice& given) const {
         return figure(job, TopColumn::kTime) + figure(job, TopColumn::kOpen);
     };
     table.whole_ns = choice.rates ? less(lived(now_.job), lived(before_.job)) : lived(now_.job);
+    // A call that ends is recorded whole, with its time before the interval.
+    table.whole_ns = std::max(table.whole_ns, figure(table.job, TopColumn::kTime));
     if (choice.lines) {
         add_line_rows(choice, &table);
     } else {
@@ -252,8 +258,13 @@ void TopModel::add_tree_rows(const TopChoice& choice, TopTable* table) const {
             at(&row.figures, TopColumn::kSelf) = figure(entered.figures, TopColumn::kSelf);
         }
         row.has_more = !nodes[inner].children.empty();
+        const uint64_t time_ns =
+            figure(row.figures, TopColumn::kTime) + figure(row.figures, TopColumn::kOpen);
+        const bool small = choice.folds_small && time_ns < table->whole_ns / kSmallPart;
         const bool deep = choice.depth != 0 && depth + 1 >= choice.depth;
-        row.is_folded = row.has_more && deep != (choice.turned.count(row.id) != 0);
+        // A filter looks into everything.
+        const bool folds = choice.filter.empty() && (small || deep);
+        row.is_folded = row.has_more && folds != (choice.turned.count(row.id) != 0);
         const bool fits = passes(row, choice.filter);
         const bool folded = row.is_folded;
         table->rows.push_back(row);

@@ -47,7 +47,8 @@ struct TopChoice {
     TopColumn sort = TopColumn::kTime;
     std::string filter;         // part of a name, or of FILE:LINE, in any case; empty: all
     int depth = 0;              // levels of the hierarchy that are unfolded; 0: all
-    std::set<uint32_t> turned;  // ids of rows that are folded or unfolded against `depth`
+    bool folds_small = false;   // rows that took next to no time
+    std::set<uint32_t> turned;  // ids of rows that are folded or unfolded against these two
 };
 
 struct TopRow {

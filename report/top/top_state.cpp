@@ -49,10 +49,14 @@ TopWish TopState::press_in_filter(int key) {
 }
 
 void TopState::move(int by) {
-    if (rows_.empty()) return;
-    const auto last = static_cast<int>(rows_.size()) - 1;
+    if (count_ == 0) return;
+    const auto last = static_cast<int>(count_) - 1;
     row_ = static_cast<size_t>(std::clamp(static_cast<int>(row_) + by, 0, last));
-    selected_ = rows_[row_].id;
+    if (row_ < rows_.size()) selected_ = rows_[row_].id;
+}
+
+bool TopState::any_folded() const {
+    return std::any_of(rows_.begin(), rows_.end(), [](const TopRow& row) { return row.is_folded; });
 }
 
 void TopState::fold(bool folded) {
@@ -71,7 +75,7 @@ void TopState::fold(bool folded) {
     }
 }
 
-void TopState::turn_rank(int by, const LiveSnapshot& snapshot) {
+void TopState::next_rank(int by, const LiveSnapshot& snapshot) {
     const auto ranks = static_cast<int>(snapshot.ranks.size());
     if (ranks == 0) return;
     int place = by > 0 ? -1 : ranks;
@@ -106,10 +110,10 @@ TopWish TopState::press(int key, const LiveSnapshot& snapshot) {
             move(page);
             break;
         case kKeyHome:
-            move(-static_cast<int>(rows_.size()));
+            move(-static_cast<int>(count_));
             break;
         case kKeyEnd:
-            move(static_cast<int>(rows_.size()));
+            move(static_cast<int>(count_));
             break;
         case kKeyLeft:
             fold(true);
@@ -121,7 +125,7 @@ TopWish TopState::press(int key, const LiveSnapshot& snapshot) {
             if (row_ < rows_.size() && rows_[row_].has_more) fold(!rows_[row_].is_folded);
             break;
         case '+':
-            choice_.depth += 1;
+            if (choice_.depth != 0) choice_.depth = any_folded() ? choice_.depth + 1 : 0;
             choice_.turned.clear();
             break;
         case '-':
@@ -156,7 +160,7 @@ TopWish TopState::press(int key, const LiveSnapshot& snapshot) {
             break;
         case '[':
         case ']':
-            turn_rank(key == ']' ? 1 : -1, snapshot);
+            next_rank(key == ']' ? 1 : -1, snapshot);
             return TopWish::kReading;
         case 'a':
             rank_ = kAllRanks;
@@ -220,7 +224,7 @@ std::vector<TopLine> TopState::picture(const LiveSnapshot& snapshot, const TopMo
     rows_ = shows_ranks_ ? std::vector<TopRow>() : table.rows;
     const auto same = std::find_if(rows_.begin(), rows_.end(),
                                    [this](const TopRow& row) { return row.id == selected_; });
-    const size_t count = body.size() - 1;
+    const size_t count = count_ = body.size() - 1;
     if (same != rows_.end()) row_ = static_cast<size_t>(same - rows_.begin());
     if (row_ >= count) row_ = count == 0 ? 0 : count - 1;
     if (row_ < rows_.size()) selected_ = rows_[row_].id;
@@ -229,7 +233,7 @@ std::vector<TopLine> TopState::picture(const LiveSnapshot& snapshot, const TopMo
     if (first_ + page_ > count) first_ = count > page_ ? count - page_ : 0;
     lines.push_back(body[0]);
     for (size_t i = first_; i < count && i < first_ + page_; ++i) {
-        if (i == row_ && !rows_.empty()) *selected = static_cast<int>(lines.size());
+        if (i == row_) *selected = static_cast<int>(lines.size());
         lines.push_back(body[i + 1]);
     }
     while (lines.size() + (waits.empty() ? 0 : waits.size() + 1) + 1 < room) lines.emplace_back();

@@ -43,13 +43,13 @@ class TopState {
     uint32_t rank() const { return rank_; }
     void show_rank(uint32_t rank) { rank_ = rank; }
     bool shows_ranks() const { return shows_ranks_; }
-    bool shows_help() const { return shows_help_; }
 
   private:
     TopWish press_in_filter(int key);
     void move(int by);
     void fold(bool folded);
-    void turn_rank(int by, const LiveSnapshot& snapshot);
+    bool any_folded() const;
+    void next_rank(int by, const LiveSnapshot& snapshot);
     std::string bottom(const TopPaper& paper) const;
 
     TopChoice choice_;
@@ -61,6 +61,7 @@ class TopState {
     std::vector<TopRow> rows_;  // of the last picture
     uint32_t selected_ = 0;     // id
     size_t row_ = 0;            // where it was
+    size_t count_ = 0;          // of rows of the table, or of ranks
     size_t first_ = 0;          // row at the top of the table
     size_t page_ = 1;           // rows on the terminal
 };

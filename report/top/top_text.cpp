@@ -41,6 +41,7 @@ constexpr Column kColumns[] = {{TopColumn::kTime, Unit::kTime, "time", 9, 2},
                                {TopColumn::kOpen, Unit::kTime, "open", 9, 1}};
 constexpr int kLeastName = 30;
 constexpr size_t kWaitLines = 6;
+constexpr int64_t kStill_ns = 2'000'000'000;  // longer than an interval
 
 std::string cut(const std::string& text, int width, bool utf8) {
     return display_width(text) <= width ? text : cut_middle(text, width, utf8);
@@ -105,23 +106,26 @@ void add_wrapped(const std::string& text, TopStyle style, const TopPaper& paper,
 }
 
 std::string state_of(const LiveSnapshot& snapshot, bool utf8) {
-    if (snapshot.is_final && snapshot.ended_well) return "has ended: these are its final figures";
+    if (snapshot.is_final && snapshot.ended_well) return "ended: these are its final figures";
     if (snapshot.is_final) return "ended without MPI_Finalize: these are its last figures";
     std::set<uint32_t> gone;
     for (const LiveRank& rank : snapshot.ranks) {
         if (rank.is_gone) gone.insert(rank.rank);
     }
-    std::string state = "running";
-    int64_t oldest_ns = 0;
-    for (const auto& [host, age_ns] : snapshot.positions.snapshot_age_ns) {
-        oldest_ns = std::max(oldest_ns, age_ns);
+    const auto duration = [utf8](int64_t ns) {
+        return time_text(static_cast<double>(std::max<int64_t>(ns, 0)), utf8);
+    };
+    std::string state = "running for " + duration(snapshot.unix_ns - snapshot.start_unix_ns);
+    const int64_t oldest_ns = oldest_snapshot_ns(snapshot.positions);
+    if (oldest_ns != 0) state += ", as it was " + duration(oldest_ns) + " ago";
+    int64_t still_ns = INT64_MAX;
+    for (const Position& one : snapshot.positions.threads) {
+        if (one.state == '\0') continue;
+        still_ns = std::min(still_ns, snapshot.unix_ns - one.since_unix_ns);
     }
-    if (oldest_ns != 0) {
-        state += fmt::format(", as it was {} ago", time_text(static_cast<double>(oldest_ns), utf8));
-    }
-    if (gone.empty()) return state;
-    return state +
-           fmt::format("; {} {} ended", ranks_text(gone), gone.size() == 1 ? "has" : "have");
+    const bool stands = still_ns >= kStill_ns && still_ns != INT64_MAX;
+    if (stands) state += "; nothing has moved for " + duration(still_ns);
+    return state + ended_text(gone);
 }
 
 std::string share_of(const RowFigures& job, TopColumn column, uint64_t whole_ns) {
@@ -136,12 +140,10 @@ std::vector<TopLine> head_lines(const LiveSnapshot& snapshot, const TopTable& ta
     std::vector<TopLine> lines;
     const Profile& profile = *snapshot.profile;
     const std::string program = profile.nodes.empty() ? "" : profile.nodes[0].name;
-    const auto runs_ns =
-        static_cast<double>(std::max<int64_t>(snapshot.unix_ns - snapshot.start_unix_ns, 0));
-    const std::string host = snapshot.ranks.empty() ? "" : snapshot.ranks[0].host;
-    const std::string since = snapshot.is_final ? "" : ", since " + time_text(runs_ns, paper.utf8);
-    add_wrapped(fmt::format("{}: {} of {} ranks on {}{}; {}", program, table.ranks,
-                            profile.world_size, host, since, state_of(snapshot, paper.utf8)),
+    std::set<std::string> hosts;
+    for (const LiveRank& rank : snapshot.ranks) hosts.insert(rank.host);
+    add_wrapped(fmt::format("{}: {} of {} ranks on {}, {}", program, table.ranks,
+                            profile.world_size, hosts_text(hosts), state_of(snapshot, paper.utf8)),
                 TopStyle::kTitle, paper, &lines);
     const bool rates = choice.rates && table.interval_ns != 0;
     std::string text = rates ? "Recorded in the last " +
@@ -265,7 +267,7 @@ std::vector<TopLine> wait_lines(const LiveSnapshot& snapshot, const TopPaper& pa
     };
     std::map<std::pair<std::string, std::string>, Group> groups;
     for (const Position& position : snapshot.positions.threads) {
-        if (!position.is_in_call || position.path.empty()) continue;
+        if (!position.is_in_call || position.path.empty() || position.state == '\0') continue;
         Group& group = groups[{position.path.back(), position.partner}];
         group.ranks.insert(position.rank);
         group.since_ns = std::min(group.since_ns, position.since_unix_ns);

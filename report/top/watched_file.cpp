@@ -23,7 +23,7 @@ constexpr size_t kAhead = 6;  // nodes fetched before they are read
 }  // namespace
 
 std::optional<WatchedFile> WatchedFile::open(const std::string& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return std::nullopt;
     WatchedFile watched(file);
     if (!watched.map()) return std::nullopt;
@@ -48,7 +48,6 @@ WatchedFile& WatchedFile::operator=(WatchedFile&& other) noexcept {
     std::swap(threads_, other.threads_);
     std::swap(in_nodes_ns_, other.in_nodes_ns_);
     std::swap(reset_ticks_, other.reset_ticks_);
-    std::swap(check_, other.check_);
     return *this;
 }
 
@@ -65,7 +64,7 @@ void WatchedFile::unmap() {
 // Maps what the file holds now: it grows, and never shrinks.
 bool WatchedFile::map() {
     struct stat about {};
-    if (fstat(file_, &about) != 0) return false;
+    if (fstat(file_, &about) != 0 || !S_ISREG(about.st_mode)) return false;
     const auto size = static_cast<size_t>(about.st_size);
     if (size < sizeof(FileHeader)) return false;
     if (bytes_ != nullptr && size <= size_) return true;
@@ -147,13 +146,13 @@ uint64_t WatchedFile::add_node(const Node& node, Totals* totals) const {
             IoPart part{};
             if (node.count == 0) return 0;  // the opened path was not a file
             add_timed_node(node, clock_, totals);
-            if (load(node.part, &part)) add_io_of_node(part, totals);
+            if (node.part != 0 && load(node.part, &part)) add_io_of_node(part, totals);
             break;
         }
         case SiteKind::kCommunication: {
             CommPart part{};
             add_timed_node(node, clock_, totals);
-            if (!load(node.part, &part)) break;
+            if (node.part == 0 || !load(node.part, &part)) break;
             WaitPart wait{};
             const bool waited = part.wait != 0 && load(part.wait, &wait);
             add_traffic_of_node(node, part, clock_, totals);
@@ -194,7 +193,6 @@ void WatchedFile::read_threads(const FileHeader& head, Reading* reading) {
 }
 
 void WatchedFile::read_nodes(std::vector<Totals>* totals, Reading* reading) {
-    uint64_t check = 0;
     in_nodes_ns_.assign(threads_.size(), 0);
     for (size_t i = 0; i < cells_.size(); ++i) {
         if (i + kAhead < cells_.size()) {
@@ -213,13 +211,11 @@ void WatchedFile::read_nodes(std::vector<Totals>* totals, Reading* reading) {
             reading->has_new_paths = true;
             continue;
         }
-        check += node.count + node.ticks;
         const uint64_t time_ns = add_node(node, &(*totals)[known.node]);
+        if (known.thread > size_ / kCellBytes) continue;  // damaged: each thread has a cell
         if (known.thread >= in_nodes_ns_.size()) in_nodes_ns_.resize(known.thread + size_t{1}, 0);
         in_nodes_ns_[known.thread] += time_ns;
     }
-    reading->moved = check != check_;
-    check_ = check;
 }
 
 Reading WatchedFile::read(uint32_t rest, Merged* merged, std::vector<Totals>* totals) {

@@ -21,7 +21,6 @@ struct Reading {
     bool has_new_paths = false;    // nodes that are not known yet
     bool has_new_samples = false;  // the same, of samples only
     bool was_reset = false;        // counts began anew since the last reading (MPI_Pcontrol(2))
-    bool moved = false;            // some figure changed since then
     uint64_t paused_ns = 0;        // as in MergedRank
     std::map<uint32_t, int64_t> last_unix_ns;  // by number of a thread: its last time stamp
 };
@@ -71,7 +70,6 @@ class WatchedFile {
     std::vector<Thread> threads_;
     std::vector<uint64_t> in_nodes_ns_;  // statements and intervals, by number of the thread
     uint64_t reset_ticks_ = 0;
-    uint64_t check_ = 0;  // of the figures at the last reading
 };
 
 }  // namespace dwell

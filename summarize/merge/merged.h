@@ -527,6 +527,14 @@ struct Merged {
     GrowArray<char> text;  // zero-terminated strings, each once; offset 0 is the empty string
     RankList ranks;
 };
+// Where threads are, and what they wait for.
+inline void clear_places(Merged* merged) {
+    merged->open.clear();
+    merged->open_comms.clear();
+    merged->open_locks.clear();
+    merged->open_requests.clear();
+    merged->processes.clear();
+}
 
 // Adds the records of one process, mapped at `file` (`bytes` long), to `into`. Every index is
 // checked, so the file of a killed process, or a damaged file, is read as far as it is valid.

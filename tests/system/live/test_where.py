@@ -51,8 +51,7 @@ def named_rightly(name):
             line = marked_line(source("hangs.c"), at[1])
             check_equal(thread["path"][-1], f"{at[0]} hangs.c:{line}", f"statement of rank {rank}")
         check_equal(thread.get("waits_for", []), hang.waits.get(rank, []), f"rank {rank} waits for")
-        check(hang.tells.get(rank, "") in thread.get("finding", ""),
-              f"finding of rank {rank}: {thread.get('finding')}")
+        check_equal(thread.get("finding", ""), hang.tells.get(rank, ""), f"finding of rank {rank}")
     check_equal(found["stuck"], hang.stuck, "ranks that cannot go on")
     for expression in hang.says:
         check(re.search(with_lines(expression), one_line(text)), f"no {expression!r} in\n{text}")

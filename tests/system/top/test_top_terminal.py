@@ -96,7 +96,7 @@ def screen_200x60():
         terminal.wait_for("received", "calls", "open", "In calls now:", "MPI_Sendrecv")
         check_fits(terminal, 200, 60)
         job.wait(timeout=100)
-        terminal.wait_for("has ended: these are its final figures")
+        terminal.wait_for("ended: these are its final figures")
         text = terminal.text()
         check("In calls now" not in text, "nobody is in a call any more")
         meet = [line for line in terminal.lines() if "MPI_Allreduce" in line][0]

@@ -52,6 +52,8 @@ class RecordFile {
     const void* data() const { return cells_.data(); }
     size_t bytes() const { return cells_.size() * sizeof(Cell); }
 
+    // Its process ids mean something here.
+    void run_here() { gethostname(header().host, sizeof header().host - 1); }
     CellIndex add_module(uint16_t number, const std::string& path, const std::string& build_id,
                          uint64_t base = 0) {
         const uint32_t path_cells = static_cast<uint32_t>(path.size() / kCellBytes + 1);

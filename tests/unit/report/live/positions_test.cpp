@@ -24,6 +24,7 @@ class WherePositions : public testing::Test {
         RecordFile& file = files_.emplace_back(number, world_size);
         file.header().state = FileState::kRunning;
         file.header().pid = getpid();
+        file.run_here();
         file.header().start_ticks = kSecond;
         file.header().start_unix_ns = 1'700'000'000 * int64_t{kSecond};
         file.add_module(1, "/home/u/app", std::string(20, 'b'));
@@ -213,6 +214,17 @@ TEST_F(WherePositions, OfAnotherPidNamespaceHaveNoState) {
     RecordFile& file = rank(1);
     in(&file, "MPI_Barrier");
     file.header().pid_namespace = 1;
+    const Positions positions = read();
+    EXPECT_EQ(positions.threads.at(0).state, kNotVisible);
+    EXPECT_TRUE(positions.gone.empty());
+}
+
+// Its process ids mean nothing here.
+TEST_F(WherePositions, OfAnotherHostHaveNoState) {
+    RecordFile& file = rank(1);
+    in(&file, "MPI_Barrier");
+    strcpy(file.header().host, "elsewhere");
+    file.header().pid = 0x3fffffff;
     const Positions positions = read();
     EXPECT_EQ(positions.threads.at(0).state, kNotVisible);
     EXPECT_TRUE(positions.gone.empty());

@@ -75,7 +75,7 @@ TEST_F(WhereFindings, NameASenderThatHasSentNothing) {
     count(&sender_, "MPI_Send", 5);
     count(&receiver_, "MPI_Waitall", 5);
     const Position& receiver = found(2);
-    EXPECT_EQ(receiver.finding, "rank 0 has sent no message that is not received");
+    EXPECT_EQ(receiver.finding, "all messages of rank 0 were received: none of these was not sent");
     EXPECT_EQ(receiver.waits.sure, std::vector<uint32_t>{0});
 }
 
@@ -111,8 +111,7 @@ TEST_F(WhereFindings, NameTheOtherTagOfASendThatBlocks) {
 TEST_F(WhereFindings, SayNothingOfASendThatMatches) {
     const Position& receiver = found(1, {{true, !kRequest, 1, 7, kComm, "rank 1, tag 7"}});
     EXPECT_EQ(receiver.finding,
-              "1 message of rank 0 is not received: no receive has asked for that tag and "
-              "communicator");
+              "1 message of rank 0 was not received: it has another tag or communicator");
     EXPECT_TRUE(receiver.waits.sure.empty());
 }
 

@@ -24,6 +24,7 @@ struct Stepping {
     explicit Stepping(int rank, int ranks = 2) : file(rank, ranks) {
         file.header().state = FileState::kRunning;
         file.header().pid = getpid();
+        file.run_here();
         file.header().start_ticks = 1000;
         file.header().start_unix_ns = 1'000'000'000;
         file.header().flags = kFileWaits;

@@ -238,6 +238,18 @@ TEST(LiveView, SaysThatADeadJobHasNotEndedWell) {
     EXPECT_EQ(at(last, "MPI_Send").totals.count, 4u);
 }
 
+// A process of a container, whose ids mean nothing here, runs as long as its file says so.
+TEST(LiveView, AJobOfAnotherNamespaceRuns) {
+    JobFiles files;
+    Stepping one(0, 1);
+    one.file.header().pid = 0x7ffffffe;
+    one.file.header().pid_namespace = 1;
+    files.write(0, one.file);
+    LiveView view = opened(files);
+    view.read();
+    EXPECT_FALSE(view.read().is_final);
+}
+
 TEST(LiveView, LeavesOutWhatItCannotRead) {
     JobFiles files;
     Stepping one(0);

@@ -27,7 +27,7 @@ class SmallJob {
         at(receive).totals.count = 4;
         at(receive).totals.blocked_ns = 250;
         snapshot.profile = &profile;
-        snapshot.unix_ns = 5'000'000'000;
+        snapshot.unix_ns = snapshot.figures_unix_ns = 5'000'000'000;
         snapshot.start_unix_ns = 1'000'000'000;
         snapshot.ranks.resize(2);
         snapshot.ranks[1].rank = 1;
@@ -124,6 +124,25 @@ TEST_F(TopRows, AreFilteredWithTheRowsAround) {
     EXPECT_TRUE(table(choice).rows.empty());
 }
 
+TEST_F(TopRows, AreFilteredBelowTheDepth) {
+    TopChoice choice;
+    choice.depth = 2;
+    choice.filter = "mpi_recv";
+    EXPECT_EQ(names(table(choice)), (Names{"app ", "main a.c:3", "step a.c:7", "MPI_Recv b.c:5"}));
+}
+
+TEST_F(TopRows, FoldWhatTookNextToNoTime) {
+    for (const uint32_t node : {0u, 1u}) job.at(node).totals.time_ns = 4'000'000;
+    job.snapshot.figures_unix_ns += 1;
+    job.sum_up();
+    model.take(job.snapshot);
+    TopChoice choice;
+    EXPECT_EQ(table(choice).rows.size(), 6u);
+    choice.folds_small = true;  // step: 900 of 4 000 000
+    EXPECT_EQ(names(table(choice)), (Names{"app ", "main a.c:3", "step a.c:7", "fwrite a.c:9"}));
+    EXPECT_TRUE(table(choice).rows[2].is_folded);
+}
+
 TEST_F(TopRows, FoldBelowADepthAndOneByOne) {
     TopChoice choice;
     choice.depth = 2;
@@ -141,7 +160,7 @@ TEST_F(TopRows, ShowRatesOfTheLastInterval) {
     EXPECT_EQ(figure(table(choice).rows[0].figures, TopColumn::kTime), 1050u);  // none before
     for (const uint32_t node : {0u, 1u, 2u, 3u, 4u}) job.at(node).totals.time_ns += 60;
     job.at(4).totals.count += 1;
-    job.snapshot.unix_ns += 1000;
+    job.snapshot.figures_unix_ns += 1000;
     job.sum_up();
     model.take(job.snapshot);
     const TopTable since = table(choice);
@@ -153,9 +172,36 @@ TEST_F(TopRows, ShowRatesOfTheLastInterval) {
     EXPECT_EQ(figure(since.rows[4].figures, TopColumn::kTime), 0u);
     // After a reset there is no interval.
     job.snapshot.resets = 1;
-    job.snapshot.unix_ns += 1000;
+    job.snapshot.figures_unix_ns += 1000;
     model.take(job.snapshot);
     EXPECT_FALSE(model.has_rates());
+}
+
+// A call of 60 ns that was open for 50 ns before is recorded in an interval of 10 ns.
+TEST_F(TopRows, OfAnIntervalAreAtMostItsRecordedTime) {
+    job.at(0).open_ns = 50;
+    job.snapshot.figures_unix_ns += 1000;
+    model.take(job.snapshot);
+    job.at(0).open_ns = 0;
+    for (const uint32_t node : {0u, 1u, 2u, 3u, 4u}) job.at(node).totals.time_ns += 60;
+    job.snapshot.figures_unix_ns += 1000;
+    job.sum_up();
+    model.take(job.snapshot);
+    TopChoice choice;
+    choice.rates = true;
+    EXPECT_EQ(figure(table(choice).job, TopColumn::kTime), 60u);
+    EXPECT_EQ(table(choice).whole_ns, 60u);
+}
+
+// Snapshots of hosts are read more often than they are written.
+TEST_F(TopRows, TheSameFiguresAreNoInterval) {
+    for (const uint32_t node : {0u, 1u}) job.at(node).totals.time_ns += 60;
+    job.snapshot.figures_unix_ns += 1000;
+    job.sum_up();
+    model.take(job.snapshot);
+    job.snapshot.unix_ns += 500;
+    model.take(job.snapshot);
+    EXPECT_EQ(model.interval_ns(), 1000u);
 }
 
 TEST_F(TopRows, RaiseAlarms) {
@@ -281,11 +327,52 @@ TEST_F(TopPicture, RanksAreTurned) {
     EXPECT_TRUE(holds(draw(80, 24), "rank      time"));
 }
 
+TEST_F(TopPicture, RanksAreScrolled) {
+    job.snapshot.ranks.resize(64);
+    for (uint32_t rank = 0; rank < 64; ++rank) job.snapshot.ranks[rank].rank = rank;
+    press('p');
+    // The first line of ranks follows the title.
+    const auto first_rank = [this] {
+        const std::vector<std::string> lines = draw(80, 24);
+        const auto title = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+            return line.find("rank      time") != std::string::npos;
+        });
+        return title + 1 < lines.end() ? std::atoi((title + 1)->c_str()) : -1;
+    };
+    EXPECT_EQ(first_rank(), 0);
+    press(kKeyEnd);
+    EXPECT_GT(first_rank(), 40);
+    EXPECT_TRUE(holds(draw(80, 24), "    63   "));
+}
+
+TEST_F(TopPicture, LevelsAreFoldedAndUnfolded) {
+    draw(100, 24);
+    press('+');  // all are unfolded already
+    EXPECT_EQ(state.choice().depth, 0);
+    press('-');
+    EXPECT_EQ(state.choice().depth, 3);
+    EXPECT_FALSE(holds(draw(100, 24), "MPI_Recv"));
+    press('+');
+    EXPECT_TRUE(holds(draw(100, 24), "MPI_Recv"));
+    press('+');
+    EXPECT_EQ(state.choice().depth, 0);
+}
+
+TEST_F(TopPicture, SaysThatNothingMoves) {
+    Position waits;
+    waits.state = 'S';
+    waits.since_unix_ns = job.snapshot.unix_ns - 3'000'000'000;
+    job.snapshot.positions.threads.push_back(waits);
+    EXPECT_TRUE(holds(draw(100, 24), "; nothing has moved for 3.00 s"));
+    job.snapshot.positions.threads[0].since_unix_ns = job.snapshot.unix_ns - 1'000'000'000;
+    EXPECT_FALSE(holds(draw(100, 24), "moved"));
+}
+
 TEST_F(TopPicture, SaysHowTheJobEnded) {
     job.snapshot.is_final = true;
     EXPECT_TRUE(holds(draw(100, 24), "ended without MPI_Finalize"));
     job.snapshot.ended_well = true;
-    EXPECT_TRUE(holds(draw(100, 24), "has ended: these are its final figures"));
+    EXPECT_TRUE(holds(draw(100, 24), "ended: these are its final figures"));
 }
 
 }  // namespace
