@@ -17,7 +17,8 @@ from rows import ROWS, Row  # noqa: E402
 import host_rows  # noqa: E402, F401  (adds to ROWS)
 import metric_rows  # noqa: E402, F401  (likewise)
 import openmp_rows  # noqa: E402, F401  (likewise)
-import probe_rows  # noqa: E402, F401  (adds to ROWS)
+import instruction_rows  # noqa: E402, F401  (adds to ROWS)
+import probe_rows  # noqa: E402, F401  (likewise)
 import python_rows  # noqa: E402, F401  (likewise)
 import wait_rows  # noqa: E402, F401  (likewise)
 
@@ -34,6 +35,8 @@ def arguments():
     parser.add_argument("--only", metavar="ROW,...", help="of: " + ", ".join(ROWS))
     parser.add_argument("--pairs", metavar="N", type=int, default=11,
                         help="alternating pairs of whole runs (default 11)")
+    parser.add_argument("--baseline", metavar="FILE", type=os.path.abspath,
+                        help="libdwell.so of another version, for the row `instructions`")
     given = parser.parse_args()
     given.rows = given.only.split(",") if given.only else list(ROWS)
     unknown = [name for name in given.rows if name not in ROWS]
@@ -77,7 +80,7 @@ def main():
     given = arguments()
     scratch = tempfile.mkdtemp(prefix="dwell-bench-")
     try:
-        bench = Bench(given.build, scratch, given.quick, given.pairs)
+        bench = Bench(given.build, scratch, given.quick, given.pairs, given.baseline)
         lines, doubts = machine_state(bench)
         print("\n".join(lines))
         print("distrust   " + ("; ".join(doubts) if doubts else "nothing speaks against the figures"))

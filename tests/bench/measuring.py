@@ -58,11 +58,11 @@ class Interval:
 class Bench:
     """Where things are, and how to run them."""
 
-    def __init__(self, build, scratch, quick, pairs):
+    def __init__(self, build, scratch, quick, pairs, baseline=None):
         self.build = os.path.abspath(build)
         self.dwell = os.path.join(self.build, "report", "dwell")
         self.library = os.path.join(self.build, "runtime", "libdwell.so")
-        self.scratch, self.quick, self.pairs = scratch, quick, pairs
+        self.scratch, self.quick, self.pairs, self.baseline = scratch, quick, pairs, baseline
         self.mpirun = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith("DWELL_") and key != "LD_PRELOAD"}
