@@ -300,8 +300,8 @@ bool add_request(uintptr_t handle, const Request& content, const ShownRequest& s
     }
     copy_content(content, entry);
     show(entry, shown);
-    __atomic_store_n(&entry->handle, handle, __ATOMIC_RELEASE);
     entry->generation += 2;
+    __atomic_store_n(&entry->handle, handle, __ATOMIC_RELEASE);
     return true;
 }
 

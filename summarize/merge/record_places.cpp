@@ -248,8 +248,9 @@ bool RecordReader::read_request(CellIndex cell, RequestRecord* record) const {
         if (handle == 0) return false;
         const uint32_t generation = load_whole(&live->generation);
         *record = copy_whole<RequestRecord>(live);
-        const bool same = load_whole(&live->generation) == generation && (generation & 1) == 0 &&
-                          load_whole(&live->handle) == handle;
+        // In this order: a change stores the generation before the handle.
+        const bool same = load_whole(&live->handle) == handle &&
+                          load_whole(&live->generation) == generation && (generation & 1) == 0;
         if (same) return record->handle == handle;
     }
     return false;
