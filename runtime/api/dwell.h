@@ -234,8 +234,8 @@ DWELL_INLINE void dwell_grid(const char* name, int dimensions, const int* sizes,
  *   name is taken together, so give blocks names of their own.
  *   A line, "solver.c:42": the procedure or loop with probes, or the block with its place, that
  *   begins there. Where none begins, in a procedure with probes: the call there of MPI or of a
- *   procedure with probes. If a procedure calls the same on two lines, these are not known; other
- *   lines are not, either.
+ *   procedure with probes. If a procedure calls the same on two lines, these are not known. Other
+ *   lines are not known.
  *   A function without probes, if nothing else has the name: found in the symbol tables of the
  *   program and its libraries. It is not counted (DWELL_NOT_COUNTED), and its times are estimated
  *   (DWELL_ESTIMATED): calls of MPI and I/O that it or what it calls has made, and of the

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <algorithm>
+
 #include "runtime/contract/enabling_profile.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"

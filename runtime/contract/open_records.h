@@ -88,9 +88,9 @@ inline void set_awaited(ShownRequest* shown, AwaitedState state) {
 }
 
 // An entry of the request table, in which the runtime works (runtime/mpi/requests.h). It is in use
-// while `handle` is not 0, which is stored last; `generation` grows with every change and is odd
-// during some. A reader that finds both equal, and `generation` even, before and after reading has
-// read one request.
+// while `handle` is not 0, which is stored last; `generation` grows before that with every change
+// and is odd during some. A reader takes `handle`, `generation`, the rest, and both again in that
+// order: where both are equal and `generation` is even, all of it is of one request.
 struct RequestRecord {
     uint64_t handle;
     uint64_t own[2];

@@ -58,8 +58,7 @@ void publish(CommDefinition* definition) {
         const CellIndex cell = t_thread != nullptr ? take_cells(t_thread, 1) : 0;
         if (cell == 0) return;
         definition->record = cell_at<CommRecord>(cell);
-        definition->record->next = g_process.header->first_comm;
-        __atomic_store_n(&g_process.header->first_comm, cell, __ATOMIC_RELEASE);
+        link_first(&g_process.header->first_comm, &definition->record->next, cell);
     }
     CommRecord* record = definition->record;
     record->id = definition->id;

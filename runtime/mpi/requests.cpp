@@ -141,10 +141,7 @@ RequestEntry* add_block(size_t entries) {
     if (cell == 0) return nullptr;
     auto* block = cell_at<RequestBlock>(cell);
     block->entries = static_cast<uint32_t>(entries);
-    CellIndex* first = &g_process.header->first_requests;
-    block->next = __atomic_load_n(first, __ATOMIC_RELAXED);
-    while (!exchange(first, &block->next, cell)) {
-    }
+    link_first(&g_process.header->first_requests, &block->next, cell);
     return cell_at<RequestEntry>(cell + 1);
 }
 
@@ -303,8 +300,8 @@ bool add_request(uintptr_t handle, const Request& content, const ShownRequest& s
     }
     copy_content(content, entry);
     show(entry, shown);
-    __atomic_store_n(&entry->handle, handle, __ATOMIC_RELEASE);
     entry->generation += 2;
+    __atomic_store_n(&entry->handle, handle, __ATOMIC_RELEASE);
     return true;
 }
 

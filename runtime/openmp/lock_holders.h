@@ -24,8 +24,8 @@ inline void take_lock(uint64_t what, bool holds) {
     if (thread == nullptr) return;
     ThreadRecord* const record = thread->record;
     record->wanted.what = 0;
+    if (!holds) return;
     for (HeldLock& held : record->held) {
-        if (!holds) return;
         if (held.what != 0) continue;
         held.place = record->wanted.place;
         __atomic_store_n(&held.what, what, __ATOMIC_RELEASE);

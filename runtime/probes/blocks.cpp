@@ -233,9 +233,10 @@ DWELL_COLD void mark_phase() {
     const uint64_t start = now_ticks();
     const uint64_t overhead = thread->slow_overhead;
     thread->in_tool.begin();
-    note_phase(thread, entry != thread->on.base ? entry->node : 0, start);
+    note_phase(thread, entry != thread->on.base ? entry->node : 0, recording_now(start));
     thread->in_tool.end();
-    thread->slow_overhead = overhead + (now_ticks() - start);
+    const bool is_recording = live_ticket() != 0;  // else its time is nobody's
+    thread->slow_overhead = overhead + (is_recording ? now_ticks() - start : 0);
 }
 
 }  // namespace

@@ -391,6 +391,14 @@ DWELL_BODY void add_time(Timed* timed, uint64_t ticks) {
     add_limits(timed, ticks);
 }
 
+// Makes a cell the first of a list in the record file, without a lock. `next`: its link.
+inline void link_first(CellIndex* first, CellIndex* next, CellIndex cell) {
+    *next = __atomic_load_n(first, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(first, next, cell, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
+}
+
 // arena.cpp
 // `count` zeroed cells for `thread`; 0 when the cap is reached or the device is full (the file is
 // marked so). Slow at chunk borders: StateLock and a system call.

@@ -218,12 +218,14 @@ void leave_out(Thread* thread, uint64_t end, uint64_t ticks) {
 void reset_axis(Thread* thread, uint64_t since) {
     TimeAxis* axis = &thread->record->axis;
     if (axis->bins == 0) return;
+    const uint64_t held = axis->bin_end & kAxisHeld;
     axis->version += 1;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     clear_bins(axis);
     axis->sums = axis->stored = AxisSums{};
     axis->until = axis->computed_ticks = 0;
     begin_at(axis, since);
+    axis->bin_end |= held;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     axis->version += 1;
 }

@@ -1,8 +1,9 @@
-// Text cells of all CSV files: quoted after RFC 4180, without control characters that a terminal
-// would obey, and without formulas that a spreadsheet would run.
+// Cells of all CSV files: seconds, and text quoted after RFC 4180, without control characters that
+// a terminal would obey, and without formulas that a spreadsheet would run.
 #ifndef DWELL_SUMMARIZE_FORMATS_CSV_FIELDS_H_
 #define DWELL_SUMMARIZE_FORMATS_CSV_FIELDS_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,13 @@ inline std::string csv_field(std::string_view field) {
         out += c;
     }
     return quoted ? out + '"' : out;
+}
+
+inline std::string csv_seconds(uint64_t ns) {
+    constexpr uint64_t kSecond_ns = 1'000'000'000;
+    // Behind a 1, which keeps the zeros.
+    return std::to_string(ns / kSecond_ns) + "." +
+           std::to_string(kSecond_ns + ns % kSecond_ns).substr(1);
 }
 
 }  // namespace dwell

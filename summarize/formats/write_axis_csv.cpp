@@ -8,17 +8,13 @@
 namespace dwell {
 namespace {
 
-std::string seconds(uint64_t ns) {
-    return fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
-}
-
 std::string row_of(const ProfileAxis& axis, uint64_t number, const std::string& rank,
                    const std::string& phase, const AxisFigures& figures) {
-    std::string row = fmt::format("{},{},{},{}", seconds(number * axis.width_ns),
-                                  seconds(axis.width_ns), rank, csv_field(phase));
+    std::string row = fmt::format("{},{},{},{}", csv_seconds(number * axis.width_ns),
+                                  csv_seconds(axis.width_ns), rank, csv_field(phase));
     for (uint64_t AxisFigures::*figure : kAxisFigures) {
         const bool bytes = figure == &AxisFigures::bytes_sent;
-        row += "," + (bytes ? fmt::format("{}", figures.*figure) : seconds(figures.*figure));
+        row += "," + (bytes ? fmt::format("{}", figures.*figure) : csv_seconds(figures.*figure));
     }
     return row + "\r\n";
 }

@@ -41,10 +41,6 @@ std::string percent_encoded(std::string_view element) {
     return out;
 }
 
-std::string seconds(uint64_t ns) {
-    return fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
-}
-
 std::string label_words(uint32_t labels) {
     std::string words;
     for (const BitName& known : kLabelNames) {
@@ -80,24 +76,26 @@ void append_figures(std::string* out, const ProfileNode& node, const Figures& fi
     const Totals& totals = figures.totals;
     const uint64_t self_ns = is_statement(node) ? totals.time_ns : figures.computation_ns;
     const uint64_t blocked_ns = std::min(totals.blocked_ns, figures.communication_ns);
-    const std::string blocked = seconds(blocked_ns);
+    const std::string blocked = csv_seconds(blocked_ns);
     const bool timed = totals.count != 0 && totals.min_ns != UINT64_MAX;
-    *out += fmt::format(
-        ",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", totals.count,
-        seconds(totals.time_ns), seconds(self_ns), blocked,
-        seconds(figures.communication_ns - blocked_ns), totals.bytes_sent + totals.bytes_received,
-        blocked, totals.bytes_sent, totals.bytes_received, timed ? seconds(totals.min_ns) : "",
-        timed ? seconds(totals.max_ns) : "", totals.failed, node.labels & kLabelEstimated ? 1 : 0,
-        label_words(node.labels), totals.untimed, totals.iterations, totals.abandoned,
-        seconds(totals.estimated_ns), totals.volume, seconds(std::min(totals.sync_ns, blocked_ns)),
-        seconds(totals.late_sender_ns), seconds(totals.late_receiver_ns),
-        seconds(totals.passed_on_ns), totals.unknown_waits);
+    *out +=
+        fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+                    totals.count, csv_seconds(totals.time_ns), csv_seconds(self_ns), blocked,
+                    csv_seconds(figures.communication_ns - blocked_ns),
+                    totals.bytes_sent + totals.bytes_received, blocked, totals.bytes_sent,
+                    totals.bytes_received, timed ? csv_seconds(totals.min_ns) : "",
+                    timed ? csv_seconds(totals.max_ns) : "", totals.failed,
+                    node.labels & kLabelEstimated ? 1 : 0, label_words(node.labels), totals.untimed,
+                    totals.iterations, totals.abandoned, csv_seconds(totals.estimated_ns),
+                    totals.volume, csv_seconds(std::min(totals.sync_ns, blocked_ns)),
+                    csv_seconds(totals.late_sender_ns), csv_seconds(totals.late_receiver_ns),
+                    csv_seconds(totals.passed_on_ns), totals.unknown_waits);
 }
 
 std::string omp_figures(const Totals& totals) {
-    return fmt::format(",{},{},{},{},{},{}", seconds(totals.omp_wait_ns),
-                       seconds(totals.omp_idle_ns), seconds(totals.omp_start_ns),
-                       seconds(totals.omp_overhead_ns), totals.created, totals.chunks);
+    return fmt::format(",{},{},{},{},{},{}", csv_seconds(totals.omp_wait_ns),
+                       csv_seconds(totals.omp_idle_ns), csv_seconds(totals.omp_start_ns),
+                       csv_seconds(totals.omp_overhead_ns), totals.created, totals.chunks);
 }
 
 // The last columns, only in the program's row: sums over the ranks with known values, but for
@@ -119,14 +117,14 @@ void append_usage(std::string* out, const Profile& profile, Wanted wanted) {
         *out += kNoUsage;
         return;
     }
-    *out += fmt::format(",{},{},{},{},{},{},{},", seconds(sum.user_ns), seconds(sum.system_ns),
-                        sum.peak_memory_bytes, sum.minor_faults, sum.major_faults,
-                        sum.voluntary_switches, sum.involuntary_switches);
+    *out += fmt::format(",{},{},{},{},{},{},{},", csv_seconds(sum.user_ns),
+                        csv_seconds(sum.system_ns), sum.peak_memory_bytes, sum.minor_faults,
+                        sum.major_faults, sum.voluntary_switches, sum.involuntary_switches);
     *out += bytes_known ? fmt::format("{},{}", sum.read_bytes, sum.written_bytes) : ",";
 }
 
 void append_io(std::string* out, const ProfileNode& node, uint64_t io_ns) {
-    *out += fmt::format(",{},{}", seconds(io_ns), csv_field(node.io_file));
+    *out += fmt::format(",{},{}", csv_seconds(io_ns), csv_field(node.io_file));
 }
 
 // Two columns for each metric, inclusive and exclusive, after the number of entries that were read.
@@ -145,7 +143,7 @@ void append_counts(std::string* out, const Profile& profile, const ProfileCounts
     if (counts == nullptr) {
         *out += std::string(metrics == 0 ? 0 : 2 + 2 * metrics, ',');
     } else {
-        *out += fmt::format(",{},{}", counts->entries, seconds(counts->time_ns));
+        *out += fmt::format(",{},{}", counts->entries, csv_seconds(counts->time_ns));
         for (size_t i = 0; i < metrics; ++i) {
             *out += fmt::format(",{},{}", counts->inclusive[i], counts->own[i]);
         }
@@ -193,7 +191,7 @@ std::string write_csv(const Profile& profile) {
             out += kNoUsage;
         }
         append_io(&out, node, io_ns[index]);
-        out += ",," + seconds(node.totals.unfinished_ns);
+        out += ",," + csv_seconds(node.totals.unfinished_ns);
         append_counts(&out, profile, counts_of(profile.metrics, index));
     }
     return out;
@@ -249,7 +247,7 @@ tl::expected<std::string, std::string> write_csv_per_rank(const Profile& profile
                 out += kNoUsage;
             }
             append_io(&out, profile.nodes[row.node], io_ns[row.node]);
-            out += ',' + name + ',' + seconds(row.totals.unfinished_ns);
+            out += ',' + name + ',' + csv_seconds(row.totals.unfinished_ns);
             append_counts(&out, profile, counts_of_row(profile, row));
         }
     }

@@ -170,7 +170,9 @@ bool RecordReader::read_axis(CellIndex cell) {
     ThreadRecord thread;
     AxisBin bins[kAxisBins];
     bool of_one_moment = false;
+    const uint32_t* const version = &in_place<ThreadRecord>(cell)->axis.version;
     for (int attempt = 0; attempt < kAttempts && !of_one_moment; attempt++) {
+        const uint32_t before = load_whole(version);
         if (!load(cell, &thread)) return true;
         const TimeAxis& axis = thread.axis;
         if (axis.bins == 0) break;
@@ -178,10 +180,9 @@ bool RecordReader::read_axis(CellIndex cell) {
             doubt(axis.bins < cells_);
             return true;
         }
-        memcpy(bins, file_ + static_cast<size_t>(axis.bins) * kCellBytes, sizeof bins);
-        ThreadRecord after;
-        if (!load(cell, &after)) return true;
-        of_one_moment = axis.version % 2 == 0 && axis.version == after.axis.version;
+        memcpy(bins, in_place<AxisBin>(axis.bins), sizeof bins);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        of_one_moment = before % 2 == 0 && load_whole(version) == before;
     }
     const TimeAxis& axis = thread.axis;
     if (axis.no_room != 0) out_->axis_missing += 1;
@@ -190,7 +191,8 @@ bool RecordReader::read_axis(CellIndex cell) {
     if (axis.no_room != 0 || axis.bin_end == 0 || !is_sound) return true;
     doubt(of_one_moment && !holds_all(axis, bins));
     if (axis.bins != 0 && !add_bins(axis, bins)) return false;
-    return add_end_of_axis(cell, thread);
+    // Bins that were being changed may hold some of the end already.
+    return (axis.bins != 0 && !of_one_moment) || add_end_of_axis(cell, thread);
 }
 
 bool RecordReader::read_axes() {

@@ -42,9 +42,8 @@ void RecordReader::find_end(int64_t end_unix_ns) {
         end_ticks_ = header_.death_ticks;
         end_flag_ = header_.watcher == kWentOn ? kFileEndGuessed : kFileEndSeen;
     } else if (end_unix_ns != 0) {
-        const int64_t lived_ns = std::max<int64_t>(end_unix_ns - header_.start_unix_ns, 0);
-        end_ticks_ = header_.start_ticks + scale(static_cast<uint64_t>(lived_ns),
-                                                 header_.ticks_per_second, 1'000'000'000);
+        const uint64_t lived_ns = ns_between(header_.start_unix_ns, end_unix_ns);
+        end_ticks_ = header_.start_ticks + scale(lived_ns, header_.ticks_per_second, 1'000'000'000);
         end_flag_ = kFileEndGuessed;
     }
     if (end_ticks_ == 0) return;

@@ -12,11 +12,6 @@ namespace {
 // A writer needs some ten nanoseconds for a change, unless it loses its processor meanwhile.
 constexpr int kAttempts = 1000;
 
-template <typename T>
-T load_whole(const T* field) {
-    return __atomic_load_n(field, __ATOMIC_ACQUIRE);
-}
-
 // Copies `count` words, each of them whole.
 template <typename T>
 T copy_whole(const void* from) {
@@ -66,8 +61,7 @@ int64_t RecordReader::unix_ns(uint64_t ticks) const {
 
 // The statement that the thread is in (true), or the last one, whose node is 0 if it is not known.
 bool RecordReader::read_call(CellIndex cell, OpenCall* call, uint64_t* last_ticks) const {
-    const auto* live =
-        reinterpret_cast<const ThreadRecord*>(file_ + static_cast<size_t>(cell) * kCellBytes);
+    const auto* live = in_place<ThreadRecord>(cell);
     for (int attempt = 0; attempt < kAttempts; attempt++) {
         const uint64_t before = load_whole(&live->last_ticks);
         // Stored last of all: what is read after it is of this statement, or of a later one.
@@ -88,14 +82,12 @@ bool RecordReader::read_call(CellIndex cell, OpenCall* call, uint64_t* last_tick
 
 // The innermost of the probes that are open now; false: there is none, or it changes too fast.
 bool RecordReader::innermost_probe(CellIndex cell, ProbeEntry* found) const {
-    const auto* live =
-        reinterpret_cast<const ThreadRecord*>(file_ + static_cast<size_t>(cell) * kCellBytes);
+    const auto* live = in_place<ThreadRecord>(cell);
     const uint64_t probes = load_whole(&live->probes);
     const uint64_t depth = std::min(load_whole(&live->probe_depth), live->probe_stack_entries);
     const uint64_t cells = (depth + 1) * sizeof(ProbeEntry) / kCellBytes + 1;
     if (depth == 0 || !in_file(live->probe_stack, static_cast<uint32_t>(cells))) return false;
-    const char* entry =
-        file_ + static_cast<size_t>(live->probe_stack) * kCellBytes + depth * sizeof(ProbeEntry);
+    const ProbeEntry* entry = in_place<ProbeEntry>(live->probe_stack) + depth;
     *found = copy_whole<ProbeEntry>(entry);
     const ProbeEntry again = copy_whole<ProbeEntry>(entry);
     return memcmp(found, &again, sizeof again) == 0 && load_whole(&live->probe_depth) == depth &&
@@ -241,15 +233,15 @@ bool RecordReader::read_comms() {
 // False: the entry is free, or changes too fast.
 bool RecordReader::read_request(CellIndex cell, RequestRecord* record) const {
     if (!in_file(cell, 1)) return false;
-    const auto* live =
-        reinterpret_cast<const RequestRecord*>(file_ + static_cast<size_t>(cell) * kCellBytes);
+    const auto* live = in_place<RequestRecord>(cell);
     for (int attempt = 0; attempt < kAttempts; attempt++) {
         const uint64_t handle = load_whole(&live->handle);
         if (handle == 0) return false;
         const uint32_t generation = load_whole(&live->generation);
         *record = copy_whole<RequestRecord>(live);
-        const bool same = load_whole(&live->generation) == generation && (generation & 1) == 0 &&
-                          load_whole(&live->handle) == handle;
+        // In this order: a change stores the generation before the handle.
+        const bool same = load_whole(&live->handle) == handle &&
+                          load_whole(&live->generation) == generation && (generation & 1) == 0;
         if (same) return record->handle == handle;
     }
     return false;

@@ -20,6 +20,12 @@ namespace dwell {
 constexpr uint32_t kCellFree = 0xffffffffu;
 constexpr uint32_t kCellTaken = 0xfffffffeu;
 
+// A field of a file that may change meanwhile; later loads are of a later moment.
+template <typename T>
+T load_whole(const T* field) {
+    return __atomic_load_n(field, __ATOMIC_ACQUIRE);
+}
+
 class RecordReader {
   public:
     RecordReader(const void* file, size_t bytes, Merged* out)
@@ -139,6 +145,11 @@ class RecordReader {
         if (!in_file(cell, (sizeof(T) + kCellBytes - 1) / kCellBytes)) return false;
         memcpy(record, file_ + static_cast<size_t>(cell) * kCellBytes, sizeof(T));
         return true;
+    }
+    // A cell that is known to be in the file.
+    template <typename T>
+    const T* in_place(CellIndex cell) const {
+        return reinterpret_cast<const T*>(file_ + static_cast<size_t>(cell) * kCellBytes);
     }
     // Reads a cell that was not used before.
     template <typename T>

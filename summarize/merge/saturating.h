@@ -18,6 +18,11 @@ inline int64_t later_by(int64_t start_ns, uint64_t ns) {
     return static_cast<int64_t>(static_cast<uint64_t>(start_ns) + ns);
 }
 
+// 0 where the end is not later than the start.
+inline uint64_t ns_between(int64_t start_ns, int64_t end_ns) {
+    return end_ns > start_ns ? static_cast<uint64_t>(end_ns) - static_cast<uint64_t>(start_ns) : 0;
+}
+
 }  // namespace dwell
 
 #endif  // DWELL_SUMMARIZE_MERGE_SATURATING_H_

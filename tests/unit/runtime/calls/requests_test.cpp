@@ -10,6 +10,7 @@
 #include "runtime/mpi/requests.h"
 #include "runtime/wrappers/mpi_semantics.h"
 #include "tests/unit/support/recording.h"
+#include "tests/unit/support/thread_sanitizer.h"
 
 namespace dwell {
 namespace {
@@ -74,12 +75,8 @@ long resident_pages() {
 
 // For any distance of handles; reused handles take no more memory.
 TEST_P(Requests, OfEveryStrideAreFoundInTheSameMemory) {
-    long own_pages = 64;
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-    own_pages = 1'000'000;  // shadow memory grows step by step
-#endif
-#endif
+    // The sanitizer's shadow memory grows step by step.
+    constexpr long kOwnPages = kThreadSanitizer ? 1'000'000 : 64;
     constexpr uintptr_t kMany = 20'000;
     for (const uintptr_t stride : {64ul, 704ul, 832ul, 4096ul, 65536ul}) {
         const uintptr_t base = (uintptr_t{0x7f00} << 32) + 16;
@@ -96,7 +93,7 @@ TEST_P(Requests, OfEveryStrideAreFoundInTheSameMemory) {
                 drop_request(found);
             }
         }
-        EXPECT_LT(resident_pages(), pages + own_pages) << stride;
+        EXPECT_LT(resident_pages(), pages + kOwnPages) << stride;
     }
 }
 

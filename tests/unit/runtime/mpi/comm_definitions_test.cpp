@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "runtime/mpi/mpi_handles.h"
@@ -307,6 +308,27 @@ TEST_F(CommDefinitions, DefinitionsAreComplete) {
     EXPECT_EQ(inter->side, 1);  // rank 0 is in the other group
     EXPECT_TRUE(inter->inter);
     EXPECT_EQ(definition_of_comm(nullptr, reinterpret_cast<MPI_Comm>(uintptr_t{4096})), nullptr);
+}
+
+// Also where several threads make communicators at a time.
+TEST_F(CommDefinitions, AreAllInTheRecordFile) {
+    g_own = 0;
+    RankModel process;
+    constexpr int kThreads = 4;
+    constexpr int kTimes = 2000;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&process] {
+            attach_thread();
+            for (int k = 0; k < kTimes; ++k) process.make(process.world(), kAll);
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    int shown = 0;
+    for (CellIndex at = g_process.header->first_comm; at != 0; at = cell_at<CommRecord>(at)->next) {
+        shown += cell_at<CommRecord>(at)->handle != 0 ? 1 : 0;
+    }
+    EXPECT_EQ(shown, kThreads * kTimes + 2);  // MPI_COMM_WORLD and MPI_COMM_SELF
 }
 
 TEST_F(CommDefinitions, HandlesAreReused) {

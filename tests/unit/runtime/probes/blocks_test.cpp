@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/probes/probe_control.h"
+#include "runtime/process/time_axis.h"
 #include "tests/unit/runtime/probes/blocks_harness.h"
 
 namespace dwell {
@@ -229,6 +230,34 @@ TEST_F(Blocks, PausesTakeNoTimeAndKeepBlocksPaired) {
     EXPECT_EQ(child(around, "begins in pause"), nullptr);
     EXPECT_EQ(child(around, "around"), nullptr);
     EXPECT_EQ(child(around, "in pause"), nullptr);
+}
+
+// The time axis, too: a phase that ends in a pause ended with the recording.
+TEST_F(Blocks, PausesAreNoComputationOfAPhase) {
+    constexpr uint64_t kPause = 300'000'000;
+    FileHeader* const header = g_process.header;
+    const uint64_t rate = header->ticks_per_second;
+    header->ticks_per_second = 1'000'000'000;
+    begin("other");  // so that the thread has seen all changes before
+    end("other");
+    TimeAxis& axis = t_thread->record->axis;
+    axis = TimeAxis{};
+    begin_axis(t_thread, axis_ticks(t_thread, now_ticks()));
+    ASSERT_NE(axis.bins, 0u);
+    begin_phase(phase("ends in a pause"), 1);
+    {
+        const Pause pause;
+        spin(kPause);
+        end_phase();
+    }
+    begin("other");
+    end("other");
+    const uint64_t now = axis_ticks(t_thread, now_ticks());
+    compute_until(t_thread, now);
+    // Half of the pause is tolerance for a busy machine.
+    EXPECT_LT(axis.computed_ticks, kPause / 2);
+    EXPECT_LE(axis.from, now);
+    header->ticks_per_second = rate;
 }
 
 TEST_F(Blocks, EnablingProfileSwitchesThemOffOrToCounting) {

@@ -190,6 +190,19 @@ TEST_F(TheTimeAxis, AResetDiscardsWhatWasBefore) {
     EXPECT_EQ(all().bytes_sent, 0u);
 }
 
+// Another thread resets while a call is suspended: 50 ticks of another call inside of it count in
+// the first bin, and the call takes 3 bins of the 4 since then.
+TEST_F(TheTimeAxis, AResetLeavesACallSuspended) {
+    hold_axis(t_thread);
+    reset_axis(t_thread, 0);
+    call(2 * kBin, 50);
+    release_axis(t_thread);
+    call(4 * kBin, 3 * kBin);
+    EXPECT_EQ(all().call_ticks, 50 + 3 * kBin);
+    EXPECT_EQ(all().computation_ticks, kBin - 50);
+    EXPECT_EQ(axis().from, 4 * kBin);
+}
+
 TEST_F(TheTimeAxis, MarksThePhaseThatTookMostOfABin) {
     note_phase(t_thread, 77, 0);
     call(3 * kBin, 10);

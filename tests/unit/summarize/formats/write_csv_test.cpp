@@ -282,6 +282,45 @@ TEST(WriteCsv, TimeOfWhatNeverEnded) {
     }
 }
 
+// Two bins of 2^30 ns, the second of two ranks; rank 1 has only that one.
+TEST(WriteCsv, TheRunOverTime) {
+    Profile p = samples::halo_profile();
+    const AxisFigures first{500'000'000, 1, 0, 0, 0, 0, 64};
+    const AxisFigures rank0{200'000'000, 0, 30, 0, 0, 7, 8};
+    const AxisFigures rank1{100'000'000, 0, 50, 0, 0, 0, 4};
+    const AxisFigures both{300'000'000, 0, 80, 0, 0, 7, 12};
+    const AxisFigures least{100'000'000, 0, 30, 0, 0, 0, 4};
+    const AxisFigures most{200'000'000, 0, 50, 0, 0, 7, 8};
+    p.axis.width_ns = 1u << 30;
+    p.axis.bins = {{0, 1, kNoNode, first, first, first},
+                   {3, 2, samples::kSolve, both, least, most}};
+    p.axis.rows = {{0, 0, first}, {3, 0, rank0}, {3, 1, rank1}};
+    const std::string in_0 =
+        "0.500000000,0.000000001,0.000000000,0.000000000,0.000000000,"
+        "0.000000000,64\r\n";
+    const std::string begin_0 = "0.000000000,1.073741824,";
+    const std::string begin_3 = "3.221225472,1.073741824,";
+    const std::string merged =
+        "start_s,width_s,rank,phase,computation_s,transfer_s,waiting_s,omp_wait_s,omp_idle_s,io_s,"
+        "bytes_sent\r\n" +
+        begin_0 + "*,," + in_0 + begin_0 + "min,," + in_0 + begin_0 + "max,," + in_0 + begin_3 +
+        "*,solve,0.300000000,0.000000000,0.000000080,0.000000000,0.000000000,0.000000007,12\r\n" +
+        begin_3 +
+        "min,solve,0.100000000,0.000000000,0.000000030,0.000000000,0.000000000,0.000000000,4\r\n" +
+        begin_3 +
+        "max,solve,0.200000000,0.000000000,0.000000050,0.000000000,0.000000000,0.000000007,8\r\n";
+    EXPECT_EQ(write_axis_csv(p, false).value(), merged);
+    EXPECT_EQ(
+        write_axis_csv(p, true).value(),
+        merged + begin_0 + "0,," + in_0 + begin_3 +
+            "0,,0.200000000,0.000000000,0.000000030,0.000000000,0.000000000,0.000000007,8\r\n" +
+            begin_3 +
+            "1,,0.100000000,0.000000000,0.000000050,0.000000000,0.000000000,0.000000000,4\r\n");
+    p.merged_flags |= kMergedAxisDropped;
+    EXPECT_FALSE(write_axis_csv(p, true).has_value());
+    EXPECT_EQ(write_axis_csv(p, false).value(), merged);
+}
+
 TEST(WriteCsv, FiguresOfTheOperatingSystem) {
     const Profile p = samples::with_usage(samples::halo_profile());
     const Table merged = parse_csv(write_csv(p));

@@ -174,6 +174,50 @@ TEST(WriteJson, NothingIsLost) {
     }
 }
 
+// The solver's phase in the second of two bins, in which both ranks are.
+Profile with_axis(Profile profile) {
+    const AxisFigures first{1, 2, 3, 4, 5, 6, 7};
+    const AxisFigures least{10, 0, 0, 0, 0, 0, 1};
+    const AxisFigures most{20, 0, 30, 0, 0, 0, 1};
+    const AxisFigures both{30, 0, 30, 0, 0, 0, 2};
+    profile.axis.start_unix_ns = 1'234'000'000'000;
+    profile.axis.width_ns = 1024;
+    profile.axis.missing_threads = 3;
+    profile.axis.bins = {{0, 1, kNoNode, first, first, first}, {4, 2, 1, both, least, most}};
+    profile.axis.rows = {{0, 0, first}, {4, 0, least}, {4, 1, most}};
+    return profile;
+}
+
+TEST(WriteJson, TheRunOverTimeIsReadBack) {
+    const Profile profile = with_axis(samples::halo_profile());
+    const auto read = read_profile_json(write_profile_json(profile));
+    ASSERT_TRUE(read.has_value()) << read.error();
+    const ProfileAxis& axis = read->axis;
+    EXPECT_EQ(axis.start_unix_ns, profile.axis.start_unix_ns);
+    EXPECT_EQ(axis.width_ns, 1024u);
+    EXPECT_EQ(axis.missing_threads, 3u);
+    const auto key = [](const AxisFigures& f) {
+        return std::tie(f.computation_ns, f.transfer_ns, f.waiting_ns, f.omp_wait_ns, f.omp_idle_ns,
+                        f.io_ns, f.bytes_sent);
+    };
+    ASSERT_EQ(axis.bins.size(), 2u);
+    for (size_t i = 0; i < axis.bins.size(); ++i) {
+        const ProfileBin& a = profile.axis.bins[i];
+        const ProfileBin& b = axis.bins[i];
+        EXPECT_EQ(std::tie(a.number, a.ranks, a.phase), std::tie(b.number, b.ranks, b.phase));
+        EXPECT_TRUE(key(a.sum) == key(b.sum) && key(a.least) == key(b.least) &&
+                    key(a.most) == key(b.most))
+            << i;
+    }
+    ASSERT_EQ(axis.rows.size(), 3u);
+    for (size_t i = 0; i < axis.rows.size(); ++i) {
+        const ProfileBinRow& a = profile.axis.rows[i];
+        const ProfileBinRow& b = axis.rows[i];
+        EXPECT_EQ(std::tie(a.number, a.rank), std::tie(b.number, b.rank));
+        EXPECT_TRUE(key(a.figures) == key(b.figures)) << i;
+    }
+}
+
 TEST(WriteJson, FiguresOfProbes) {
     const auto json = nlohmann::json::parse(write_profile_json(samples::probed_profile()));
     EXPECT_EQ(json["sites"]["procedures_probed"], 5);
@@ -291,14 +335,24 @@ TEST(ReadJson, EveryCutIsAnError) {
     }
 }
 
-TEST(ReadJson, WrongGridsAreErrors) {
-    const std::string good = write_profile_json(samples::grid_profile());
-    const auto error_with = [&good](const char* pointer, const nlohmann::json& value) {
-        auto json = nlohmann::json::parse(good);
+// The error of a good profile with one value changed; empty: there is none.
+class ChangedValue {
+  public:
+    explicit ChangedValue(std::string_view good) : good_(nlohmann::json::parse(good)) {}
+    std::string operator()(const char* pointer, const nlohmann::json& value) const {
+        nlohmann::json json = good_;
         json[nlohmann::json::json_pointer(pointer)] = value;
         const auto read = read_profile_json(json.dump());
         return read.has_value() ? std::string() : read.error();
-    };
+    }
+
+  private:
+    nlohmann::json good_;
+};
+
+TEST(ReadJson, WrongGridsAreErrors) {
+    const std::string good = write_profile_json(samples::grid_profile());
+    const ChangedValue error_with(good);
     EXPECT_EQ(error_with("/grids/0/coordinates/5", {1, 2}), "");
     EXPECT_NE(error_with("/grids/0/coordinates/5", {1, 4}), "");
     EXPECT_NE(error_with("/grids/0/coordinates/5", {-1, 2}), "");
@@ -317,14 +371,24 @@ TEST(ReadJson, WrongGridsAreErrors) {
     EXPECT_TRUE(read_profile_json(json.dump()).has_value()) << "of an earlier version";
 }
 
+TEST(ReadJson, WrongAxesAreErrors) {
+    const std::string good = write_profile_json(with_axis(samples::halo_profile()));
+    const ChangedValue error_with(good);
+    EXPECT_EQ(error_with("/time_axis/width_ns", 2048), "");
+    EXPECT_NE(error_with("/time_axis/width_ns", 1000), "");
+    EXPECT_NE(error_with("/time_axis/width_ns", 0), "");
+    EXPECT_NE(error_with("/time_bins/0/bin", 1), "");  // the axis begins with bin 0
+    EXPECT_NE(error_with("/time_bins/1/bin", 0), "");
+    EXPECT_NE(error_with("/time_bins/1/ranks", 0), "");
+    EXPECT_NE(error_with("/time_bins/1/phase", 99), "");
+    EXPECT_NE(error_with("/time_bins/1/computation_ns", {30, 10}), "");
+    EXPECT_NE(error_with("/time_bins/1/computation_ns", 30), "");
+    EXPECT_NE(error_with("/time_bin_rows/0/rank", -1), "");
+}
+
 TEST(ReadJson, WrongValuesAreErrors) {
     const std::string good = write_profile_json(samples::halo_profile());
-    const auto error_with = [&good](const char* pointer, const nlohmann::json& value) {
-        auto json = nlohmann::json::parse(good);
-        json[nlohmann::json::json_pointer(pointer)] = value;
-        const auto read = read_profile_json(json.dump());
-        return read.has_value() ? std::string() : read.error();
-    };
+    const ChangedValue error_with(good);
     EXPECT_NE(error_with("/dwell_profile", 2), "");
     EXPECT_NE(error_with("/nodes/1/parent", 5), "");
     EXPECT_NE(error_with("/nodes/1/children/0", 4'000'000), "");

@@ -1,6 +1,9 @@
 // The time axis of ranks and of the job, from record files made by hand: one tick is a nanosecond.
 #include "summarize/merge/merged_axis.h"
 
+#include <atomic>
+#include <thread>
+
 #include "runtime/contract/omp_constructs.h"
 #include "runtime/contract/record_layout.h"
 #include "tests/unit/summarize/merge/two_ranks.h"
@@ -249,6 +252,42 @@ TEST(TheRecordAxis, AHangOfHoursWidensTheBins) {
     uint64_t all = 0;
     for (const uint64_t part : computation(merged, &MergedAxisBin::sum)) all += part;
     EXPECT_EQ(all, 18 + 10'000'000'000'000 - 13 * kBin);
+}
+
+// A thread stores what it did in its bins, a tick at a time, while they are read: in each reading
+// all of it is there once.
+TEST(TheRecordAxis, IsReadAsOfOneMoment) {
+    constexpr uint64_t kAll = 1'000'000'000'000;
+    RecordFile file = rank_with(0, kShift, 10, {0});
+    file.header().state = FileState::kRunning;
+    TimeAxis& axis = file.last_thread().axis;
+    AxisBin* bin = &file.at<AxisBin>(axis.bins);
+    axis.sums.call_ticks = kAll;
+    int whole = 0;
+    std::atomic<bool> ends{false};
+    std::thread writer([&] {
+        const auto change_version = [&axis] {
+            __atomic_store_n(&axis.version, axis.version + 1, __ATOMIC_RELEASE);
+        };
+        while (!ends) {
+            change_version();
+            __atomic_store_n(&bin->call_ticks, bin->call_ticks + 1, __ATOMIC_RELEASE);
+            __atomic_store_n(&axis.stored.call_ticks, bin->call_ticks, __ATOMIC_RELEASE);
+            change_version();
+            for (int i = 0; i < 200; ++i) __builtin_ia32_pause();
+        }
+    });
+    for (int i = 0; i < 200'000 && !HasFailure(); ++i) {
+        const Merged merged = read(file);
+        const uint64_t ticks = merged.axis[0].sum.transfer_ns;
+        // Where the thread lost its processor in the middle of a change: the bins alone.
+        if (ticks < kAll / 2) continue;
+        EXPECT_EQ(ticks, kAll);
+        ++whole;
+    }
+    ends = true;
+    writer.join();
+    EXPECT_GT(whole, 0);
 }
 
 TEST(TheRecordAxis, PhasesAreNodes) {

@@ -295,6 +295,13 @@ TEST(RecordEnd, WhoseEndNobodySawLastsUntilTheNewestTimeOfAll) {
               uint32_t{kFileEndGuessed});
 }
 
+// In a damaged header: 2^63 ns before 1970.
+TEST(RecordEnd, AStartLongAgoMakesALongLife) {
+    Died died;
+    died.file.header().start_unix_ns = INT64_MIN;
+    EXPECT_EQ(only_rank(died.merged(4000)).real_ns, (uint64_t{1} << 63) + 4000);
+}
+
 TEST(RecordEnd, WhoComputedWhenItDiedHasComputation) {
     Died died(false);
     died.file.header().death_ticks = 5000;
