@@ -78,7 +78,8 @@ int dispatch(const std::vector<std::string>& words) {
     const std::string& name = words.front();
     const std::vector<std::string> rest(words.begin() + 1, words.end());
     // Not in each rank of a job, nor while the library waits for `dwell finish`.
-    if (launcher_rank() < 0 && name != "finish") name_unfinished_runs(rest);
+    const bool looks = name == "where" || name == "top";
+    if (launcher_rank() < 0 && name != "finish" && !looks) name_unfinished_runs(rest);
     if (name == "run") {
         const auto parsed = parse_run(rest);
         if (parsed) return run_command(*parsed);

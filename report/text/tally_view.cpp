@@ -11,7 +11,7 @@
 namespace dwell {
 namespace {
 
-constexpr size_t kLeastName = 16;  // columns for a name
+constexpr size_t kNameColumns = 16;  // columns for a name
 
 using Row = std::vector<std::string>;
 struct Table {
@@ -123,7 +123,7 @@ std::string in_columns(const Table& table, size_t width) {
         if (i != table.names) others += widths[i] + 2;
     }
     size_t& name = widths[table.names];
-    name = std::min(name, std::max(kLeastName, width - std::min(width, others)));
+    name = std::min(name, std::max(kNameColumns, width - std::min(width, others)));
     std::string text = table.title + "\n";
     for (const Row& row : table.rows) {
         std::string line;

@@ -27,8 +27,6 @@ Json labels_of(uint32_t labels) {
     return names;
 }
 
-uint64_t less(uint64_t value, uint64_t by) { return value - std::min(value, by); }
-
 // Zeros are left out, as in the rows of profile.json.
 Json node_json(const LiveSnapshot& snapshot, const TopModel& model, uint32_t index, bool rates) {
     const ProfileNode& node = snapshot.profile->nodes[index];
@@ -47,12 +45,12 @@ Json node_json(const LiveSnapshot& snapshot, const TopModel& model, uint32_t ind
         // Of a single rank the shortest call is not kept, of an interval neither.
         const bool is_known = snapshot.is_final || (!rates && snapshot.rank == kAllRanks);
         if (figure.combine != Combine::kSum && !is_known) continue;
-        if (before != nullptr) value = less(value, before->totals.*figure.value);
+        if (before != nullptr) value = less_by(value, before->totals.*figure.value);
         const bool none = figure.combine == Combine::kLeast ? value == UINT64_MAX : value == 0;
         if (!none) json[figure.name] = value;
     }
     uint64_t computation_ns = now.computation_ns;
-    if (before != nullptr) computation_ns = less(computation_ns, before->computation_ns);
+    if (before != nullptr) computation_ns = less_by(computation_ns, before->computation_ns);
     if (computation_ns != 0) json["computation_ns"] = computation_ns;
     if (now.open_ns != 0) json["open_ns"] = now.open_ns;
     return json;

@@ -28,8 +28,6 @@ uint64_t& at(RowFigures* figures, TopColumn column) {
     return (*figures)[static_cast<size_t>(column)];
 }
 
-uint64_t less(uint64_t value, uint64_t by) { return value - std::min(value, by); }
-
 std::string lower(std::string text) {
     for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return text;
@@ -124,12 +122,12 @@ void TopModel::add_figures() {
         } else if (is_io(node)) {
             at(&own, TopColumn::kIo) = time_ns;
         } else {
-            const uint64_t omp_wait_ns = less(totals.omp_wait_ns, children[i].omp_wait_ns);
-            const uint64_t omp_idle_ns = less(totals.omp_idle_ns, children[i].omp_idle_ns);
+            const uint64_t omp_wait_ns = less_by(totals.omp_wait_ns, children[i].omp_wait_ns);
+            const uint64_t omp_idle_ns = less_by(totals.omp_idle_ns, children[i].omp_idle_ns);
             const uint64_t own_ns = snapshot_->nodes[i].computation_ns;
             at(&own, TopColumn::kOmpWait) = omp_wait_ns;
             at(&own, TopColumn::kOmpIdle) = omp_idle_ns;
-            at(&own, TopColumn::kSelf) = less(own_ns, omp_wait_ns + omp_idle_ns);
+            at(&own, TopColumn::kSelf) = less_by(own_ns, omp_wait_ns + omp_idle_ns);
             at(&own, TopColumn::kComputation) = at(&own, TopColumn::kSelf);
         }
         at(&own, TopColumn::kTime) = at(&own, TopColumn::kSelf) + at(&own, TopColumn::kOmpWait) +
@@ -164,7 +162,7 @@ void TopModel::add_figures() {
     for (size_t i = 0; i < nodes.size(); ++i) {
         uint64_t open_ns = snapshot_->nodes[i].open_ns;
         for (const uint32_t child : nodes[i].children) {
-            open_ns = less(open_ns, snapshot_->nodes[child].open_ns);
+            open_ns = less_by(open_ns, snapshot_->nodes[child].open_ns);
         }
         at(&own_of[i], TopColumn::kOpen) = open_ns;
     }
@@ -187,7 +185,7 @@ RowFigures since_before(const RowFigures& now, const RowFigures& before) {
     RowFigures figures;
     for (size_t k = 0; k < kTopFigures; ++k) {
         const bool open = static_cast<TopColumn>(k) == TopColumn::kOpen;
-        figures[k] = open ? now[k] : less(now[k], before[k]);
+        figures[k] = open ? now[k] : less_by(now[k], before[k]);
     }
     return figures;
 }
@@ -206,7 +204,7 @@ TopTable TopModel::table(const TopChoice& given) const {
     const auto lived = [](const RowFigures& job) {
         return figure(job, TopColumn::kTime) + figure(job, TopColumn::kOpen);
     };
-    table.whole_ns = choice.rates ? less(lived(now_.job), lived(before_.job)) : lived(now_.job);
+    table.whole_ns = choice.rates ? less_by(lived(now_.job), lived(before_.job)) : lived(now_.job);
     // A call that ends is recorded whole, with its time before the interval.
     table.whole_ns = std::max(table.whole_ns, figure(table.job, TopColumn::kTime));
     if (choice.lines) {

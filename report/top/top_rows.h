@@ -3,6 +3,7 @@
 #ifndef DWELL_REPORT_TOP_TOP_ROWS_H_
 #define DWELL_REPORT_TOP_TOP_ROWS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -35,6 +36,9 @@ using RowFigures = std::array<uint64_t, kTopFigures>;
 inline uint64_t figure(const RowFigures& figures, TopColumn column) {
     return figures[static_cast<size_t>(column)];
 }
+
+// Not below zero.
+inline uint64_t less_by(uint64_t value, uint64_t by) { return value - std::min(value, by); }
 
 // The word for a column on the command line and in alarms.
 const char* column_word(TopColumn column);

@@ -25,6 +25,8 @@ class ElfFile {
         struct stat about {};
         if (fstat(file, &about) == 0 && about.st_size > 0) {
             size_ = static_cast<size_t>(about.st_size);
+            inode_ = about.st_ino;
+            modified_ns_ = about.st_mtim.tv_sec * int64_t{1'000'000'000} + about.st_mtim.tv_nsec;
             void* const mapped = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
             bytes_ = mapped != MAP_FAILED ? static_cast<const char*>(mapped) : nullptr;
         }
@@ -58,6 +60,11 @@ class ElfFile {
         }
         return nullptr;
     }
+    // Whether it is the file that was loaded, as far as this is known.
+    bool is_of(const ModuleRecord& module) const {
+        if (module.build_id_bytes != 0) return has_build_id(module);
+        return module.inode == 0 || (module.inode == inode_ && module.modified_ns == modified_ns_);
+    }
     bool has_build_id(const ModuleRecord& module) const {
         uint64_t count = 0;
         const Elf64_Shdr* const all = sections(&count);
@@ -83,6 +90,8 @@ class ElfFile {
     const char* bytes_ = nullptr;
     size_t size_ = 0;
     size_t size_of_map_ = 0;
+    uint64_t inode_ = 0;
+    int64_t modified_ns_ = 0;
 };
 
 void add_functions(const ProcedurePattern& pattern, const ModuleRecord& module, const ElfFile& file,
@@ -119,7 +128,7 @@ void read_modules(std::string_view pattern, FunctionCode* code) {
     for (; at != 0; at = cell_at<ModuleRecord>(at)->next) {
         const ModuleRecord& module = *cell_at<ModuleRecord>(at);
         const ElfFile file(reinterpret_cast<const char*>(&module + 1));
-        if (module.build_id_bytes != 0 && !file.has_build_id(module)) continue;
+        if (!file.is_of(module)) continue;
         add_functions(functions, module, file, code);
     }
 }

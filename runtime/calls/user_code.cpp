@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <algorithm>
 
 #include <utility>
 
@@ -100,6 +101,7 @@ DWELL_COLD bool begin_user_code(Thread* thread, uint64_t frame) {
                           thread->user_ticks,
                           now,
                           thread->no_probes.node};
+    if (call->poll == nullptr) innermost(thread)->open.entry_ticks = call->start_ticks;
     open_below(thread, *innermost(thread));
     hold_axis(thread);
     // Pending overhead goes into the intrusion, so that the virtual clock continues.
@@ -139,6 +141,8 @@ DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
     thread->epoch = thread->user_depth == 0 ? seen_epoch() : kNoEpoch;
     if (thread->user_depth == 0) release_axis(thread);
     record->open = code.open;
+    // Readers take it as open from here on: the thread's record is newer than its entry.
+    record->open.entry_ticks = std::max(code.open.entry_ticks, record->last_ticks + 1);
     record->open_depth = 1;
     record->state = ThreadState::kInCommunication;
     const uint64_t elapsed = now - code.began;

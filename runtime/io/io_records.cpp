@@ -234,8 +234,10 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     Thread* thread = statement->thread;
     if (!is_open(statement)) return;
     uint64_t elapsed = beyond(end, statement->start_ticks);
+    uint64_t paused = 0;
     if (thread->epoch != g_live->epoch) [[unlikely]]  // another thread may have paused
-        elapsed -= earlier(elapsed, paused_since(thread, statement->start_ticks));
+        paused = earlier(elapsed, paused_since(thread, statement->start_ticks));
+    elapsed -= paused;
     const IoCosts& costs = g_process.io;
     const uint64_t ticks = elapsed > costs.inner ? elapsed - costs.inner : 0;
     Node* node = statement->node;
@@ -256,7 +258,7 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     thread->separate_ticks += ticks;
     note_io(thread, index_of(node), ticks);
     thread->slow_overhead += elapsed - ticks;
-    add_to_axis(thread, axis_ticks(thread, end), ticks, &AxisSums::io_ticks);
+    add_to_axis(thread, axis_ticks(thread, end - paused), ticks, &AxisSums::io_ticks);
     thread->slow_overhead += costs.outer;
     close_statement(statement);
 }

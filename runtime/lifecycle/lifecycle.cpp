@@ -319,7 +319,9 @@ int control(EntryForm form, const Frame* frame, int level, uint64_t second) {
         if (thread != nullptr && !thread->in_tool && thread->open == nullptr) {
             apply_changes(thread);
             // The pause begins with the thread's time, however long the reset took.
-            if (g_live->paused != 0) g_live->pause_start = thread->last_ticks;
+            if (g_live->paused != 0) {
+                g_process.header->paused_since = g_live->pause_start = thread->last_ticks;
+            }
         }
     }
     return result;

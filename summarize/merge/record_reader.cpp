@@ -32,11 +32,14 @@ bool RecordReader::read(int64_t end_unix_ns) {
            read_axes() && read_process() && add_rank();
 }
 
+constexpr uint64_t kHighestRate = 1'000'000'000'000;  // ticks a second of any machine
+
 bool RecordReader::read_header() {
     if (bytes_ < sizeof(header_)) return false;
     memcpy(&header_, file_, sizeof(header_));
     if (header_.magic != kRecordMagic || header_.version != kRecordLayoutVersion) return false;
-    if (header_.header_cells != kHeaderCells || header_.ticks_per_second == 0) return false;
+    const uint64_t rate = header_.ticks_per_second;
+    if (header_.header_cells != kHeaderCells || rate == 0 || rate > kHighestRate) return false;
     const int64_t world_size = header_.world_size;
     if (world_size < 1 || world_size > int64_t{1} << kPeerRankBits) return false;
     if (header_.rank < 0 || header_.rank >= world_size) return false;

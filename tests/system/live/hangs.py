@@ -85,6 +85,12 @@ HANGS = {
         {0: [1], 1: [0], 2: [0, 1]},
         says=["rank 1, which is in MPI_Bcast with root 1 instead",
               "rank 0, which is in MPI_Bcast with root 0 instead"]),
+    "operation": Hang(
+        {0: ("MPI_Allreduce", "operation"), 1: ("MPI_Allreduce", "operation"),
+         2: ("MPI_Recv", "instead")}, {0: [2], 1: [2], 2: [0]},
+        says=[ALL_LOST + r"rank 2 waits for rank 0 in MPI_Recv hangs\.c:{instead}; "
+              r"ranks 0,1 wait for rank 2 in MPI_Allreduce hangs\.c:{operation}\."],
+        tells={2: "all messages of rank 0 were received: this one was not sent"}),
     "mismatch": Hang(
         {0: ("MPI_Bcast", "bcast"), 1: ("MPI_Barrier", "mismatch"), 2: MEET},
         {0: [1, 2], 1: [0, 2], 2: [0, 1]},

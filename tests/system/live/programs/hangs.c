@@ -149,6 +149,25 @@ static void wrong_root(void) {
     meet();
 }
 
+/* An operation of the program, which calls MPI itself. */
+static void add(void* in, void* out, int* count, MPI_Datatype* type) {
+    int sent = 1, received;
+    (void)type;
+    MPI_Sendrecv(&sent, 1, MPI_INT, 0, 1, &received, 1, MPI_INT, 0, 1, MPI_COMM_SELF,
+                 MPI_STATUS_IGNORE);
+    for (int i = 0; i < *count; ++i) ((int*)out)[i] += ((int*)in)[i];
+}
+
+/* Rank 1 has added what rank 0 sent it, and waits for rank 2. */
+static void operation(void) {
+    MPI_Op op;
+    MPI_Op_create(add, 1, &op);
+    if (rank == 2) {
+        MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* @instead */
+    }
+    MPI_Allreduce(&value, &sum, 1, MPI_INT, op, MPI_COMM_WORLD); /* @operation */
+}
+
 static void mismatch(void) {
     if (rank == 1) {
         MPI_Barrier(MPI_COMM_WORLD); /* @mismatch */
@@ -177,6 +196,7 @@ int main(int argc, char** argv) {
     if (strcmp(hang, "one_of_two") == 0) one_of_two();
     if (strcmp(hang, "tag_of_a_request") == 0) tag_of_a_request();
     if (strcmp(hang, "wrong_root") == 0) wrong_root();
+    if (strcmp(hang, "operation") == 0) operation();
     if (strcmp(hang, "mismatch") == 0) mismatch();
     MPI_Finalize(); /* @finalize */
     return 0;

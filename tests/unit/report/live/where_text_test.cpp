@@ -216,7 +216,7 @@ TEST(WhereJson, HoldsEachThread) {
     const auto json = nlohmann::json::parse(where_json(positions, kNow));
     EXPECT_EQ(json["threads"].size(), 6u);
     EXPECT_EQ(json["stuck"], nlohmann::json({0, 1, 2, 3, 4, 5}));
-    EXPECT_EQ(json["threads"][2]["waits_for"], nlohmann::json({0}));
+    EXPECT_EQ(json["threads"][2]["waits_for"], nlohmann::json::array({0}));
     EXPECT_EQ(json["threads"][2]["for_ns"], 8 * kOneSecond_ns);
 }
 
