@@ -13,6 +13,7 @@
 
 #include "report/console/output.h"
 #include "report/live/live_job.h"
+#include "report/live/traffic.h"
 #include "report/live/where_text.h"
 #include "tests/unit/support/synthetic_records.h"
 
@@ -72,7 +73,8 @@ int measure(int ranks, int nodes) {
         const tl::expected<Merged, std::string> merged = read_places(directory, &left_out);
         if (!merged || left_out != 0) return 1;
         const double read_ms = ms_since(begin);
-        const Positions positions = positions_of(*merged, &before, &lines);
+        Positions positions = positions_of(*merged, &before, &lines);
+        add_findings(directory, *merged, &positions);
         const double positions_ms = ms_since(begin) - read_ms;
         WhereOptions options;
         options.width = 80;

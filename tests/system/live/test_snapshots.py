@@ -82,13 +82,25 @@ def of_two_hosts():
 
 @case
 def ends_as_the_profile():
-    """While the job runs its snapshot can be read; then it is gone, and `dwell top` shows the profile."""
+    """`dwell top` of the snapshots of a running job ends with its profile; then no snapshot is left."""
     out = scratch(OUT)
-    run = execute(mpirun(2, DWELL, "run", "--live", "1", "-o", out, program("occupancy")), env=environment(2))
-    check_equal(run.code, 0, "exit code" + run.describe())
+    job = subprocess.Popen(mpirun(2, DWELL, "run", "-q", "--live", "1", "-o", out, program("occupancy"), "3"),
+                           env=environment(2), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        wait_for(snapshots, "no snapshot")
+        top = execute([DWELL, "top", "--json", "--interval", "0.2", out])
+    finally:
+        messages = end(job)
+    check_equal((job.returncode, top.code), (0, 0), f"exit codes {messages}" + top.describe())
+    lines = [json.loads(line) for line in top.stdout.splitlines()]
+    check(len(lines) > 1 and not lines[0]["final"] and lines[-1]["final"], "readings, then the end" + top.describe())
+    profile = Profile(out)
+    check_equal(profile.count("MPI_Barrier"), 6, "barriers")
+    for name in ("total_ns", "computation_ns", "blocked_ns"):
+        check_equal(lines[-1][name], profile.json[name], f"{name} at the end")
     check_equal(snapshots(), [], "what is left of the snapshots")
     check("live" not in os.listdir(out), "the folder is left")
-    check_equal(Profile(out, run).count("MPI_Barrier"), 6, "barriers")
 
 
 @case

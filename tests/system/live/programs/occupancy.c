@@ -1,7 +1,10 @@
 // Two ranks compute in `both` for 400 ms at the same time; then rank 0 computes in `alone` for
-// 400 ms while the other one waits for it.
+// 400 ms while the other one waits for it. argv[1]: so many times as long.
 #include <mpi.h>
+#include <stdlib.h>
 #include <time.h>
+
+static double times = 1;
 
 static double now(void) __attribute__((no_instrument_function));
 static double now(void) {
@@ -16,13 +19,14 @@ static void spin(double seconds) {
     while (now() < end) continue;
 }
 
-__attribute__((noinline)) void both(void) { spin(0.4); }
+__attribute__((noinline)) void both(void) { spin(0.4 * times); }
 
-__attribute__((noinline)) void alone(void) { spin(0.4); }
+__attribute__((noinline)) void alone(void) { spin(0.4 * times); }
 
 int main(int argc, char** argv) {
     int rank;
     MPI_Init(&argc, &argv);
+    if (argc > 1) times = atof(argv[1]);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
     both();
