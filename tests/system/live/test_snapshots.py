@@ -90,6 +90,7 @@ def ends_as_the_profile():
     try:
         wait_for(snapshots, "no snapshot")
         top = execute([DWELL, "top", "--json", "--interval", "0.2", out])
+        job.wait(timeout=40)
     finally:
         messages = end(job)
     check_equal((job.returncode, top.code), (0, 0), f"exit codes {messages}" + top.describe())
