@@ -27,10 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const char* text, size_t size) {
-    return std::string(text, strnlen(text, size));
-}
-
 // A process that cannot be seen from here runs as long as its file says so.
 bool runs(const FileHeader& header, const std::string& path) {
     const bool known = header.version == kRecordLayoutVersion;
@@ -48,8 +44,8 @@ UserJob job_in(const std::string& directory) {
         if (!header) continue;
         job.runs = job.runs || runs(*header, path);
         if (job.ranks++ != 0) continue;
-        const std::string command = text_of(header->command, sizeof header->command);
-        job.program = shown_program(text_of(header->program, sizeof header->program), command);
+        const std::string command = text_in(header->command);
+        job.program = shown_program(text_in(header->program), command);
         const size_t word = std::min(command.find(' '), command.size());
         job.command = fs::path(command.substr(0, word)).filename().string() + command.substr(word);
         job.world_size = header->world_size;

@@ -12,9 +12,6 @@
 namespace dwell {
 namespace {
 
-// Of the world: comm_definitions.cpp.
-constexpr uint64_t kWorldId = 0x776f726c6421d4e1;
-
 std::string tag_text(int32_t tag) {
     return tag == kAnyTag ? "any tag" : fmt::format("tag {}", tag);
 }

@@ -5,8 +5,10 @@
 
 #include <sys/types.h>
 
+#include <string.h>
 #include <cstdint>
 #include <map>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +19,12 @@
 namespace dwell {
 
 constexpr const char* kFilePrefix = "rank.";
+
+// A text of a header.
+template <size_t kBytes>
+std::string text_in(const char (&field)[kBytes]) {
+    return std::string(field, strnlen(field, kBytes));
+}
 
 // Nothing when `path` is no record file.
 std::optional<FileHeader> read_header(const std::string& path);

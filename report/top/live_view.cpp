@@ -31,10 +31,6 @@ constexpr int64_t kPatienceForProfile_ns = 10 * kSecond_ns;
 constexpr int64_t kShareOfPaths = 10;
 constexpr int64_t kShareOfSamples = 100;
 
-std::string text_of(const char* text, size_t size) {
-    return std::string(text, strnlen(text, size));
-}
-
 // The node for the time of threads outside of all nodes (RecordReader::add_rest_of_life).
 uint32_t node_of_rest(const Merged& merged) {
     for (uint32_t i = 1; i < merged.nodes.size(); ++i) {
@@ -285,7 +281,7 @@ void LiveView::list_ranks() {
         LiveRank shown;
         shown.rank = number;
         shown.pid = rank.header.pid;
-        shown.host = text_of(rank.header.host, sizeof rank.header.host);
+        shown.host = text_in(rank.header.host);
         shown.state = rank.header.state;
         shown.is_gone = rank.is_gone;
         const int64_t start = rank.header.start_unix_ns;

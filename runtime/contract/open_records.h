@@ -36,6 +36,9 @@ struct OpenCall {
     uint64_t unused[2];
 };
 
+// CommRecord::id of MPI_COMM_WORLD.
+constexpr uint64_t kWorldId = 0x776f726c6421d4e1;
+
 // A communicator, window or file that the process has open. Members on one host are found by their
 // common id.
 struct CommRecord {

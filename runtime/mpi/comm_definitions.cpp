@@ -12,7 +12,6 @@ namespace dwell {
 namespace {
 
 // Far apart from each other and from small numbers, which mix_path() would cancel out.
-constexpr uint64_t kWorldId = 0x776f726c6421d4e1;
 constexpr uint64_t kSelfId = 0x73656c66a9f1c36b;
 constexpr uint64_t kFirst = 0x6669727374b5e9d3;
 constexpr uint64_t kWindow = 0x77696e;

@@ -21,7 +21,6 @@ namespace dwell {
 namespace {
 
 constexpr uint64_t kWorld = 4096;  // a handle
-constexpr uint64_t kWorldId = 0x776f726c6421d4e1;
 constexpr uint32_t kRequests = 64;
 constexpr uint64_t kSecond = 1'000'000'000;
 

@@ -16,7 +16,6 @@ class Ending : public testing::Test {
     // Calls `call` at `entered_s`; null: computes after a barrier.
     RecordFile& rank(const char* call, uint64_t entered_s, int32_t peer = kAnyRank) {
         constexpr uint64_t kWorld = 100;  // a handle
-        constexpr uint64_t kWorldId = 0x776f726c6421d4e1;
         const int number = static_cast<int>(files_.size());
         RecordFile& file = files_.emplace_back(number, kRanks);
         file.header().state = FileState::kRunning;

@@ -13,7 +13,6 @@ namespace dwell {
 namespace {
 
 constexpr uint64_t kWorld = 100;  // a handle
-constexpr uint64_t kWorldId = 0x776f726c6421d4e1;
 constexpr uint64_t kSecond = 1'000'000'000;
 
 class WherePositions : public testing::Test {
