@@ -201,12 +201,7 @@ class LastWord {
         return 0;
     }
     // The program has ended well: its profile has everything.
-    void take_back() const {
-        for (const std::string& copy : copies_) {
-            unlink(copy.c_str());
-            rmdir(std::filesystem::path(copy).parent_path().c_str());  // if nothing else is there
-        }
-    }
+    void take_back() const { remove_copies(copies_); }
 
   private:
     const StatusPage* page_;

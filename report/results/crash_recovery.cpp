@@ -472,4 +472,13 @@ std::vector<std::string> save_records(const Recovery& rescue) {
     _exit(1);
 }
 
+void remove_copies(const std::vector<std::string>& copies) {
+    for (const std::string& copy : copies) {
+        const std::optional<FileHeader> header = read_header(copy);
+        if (!header || header->watcher != kWentOn) continue;
+        unlink(copy.c_str());
+        rmdir(fs::path(copy).parent_path().c_str());  // if nothing else is there
+    }
+}
+
 }  // namespace dwell

@@ -41,9 +41,10 @@ struct Recovery {
 bool recover_records(const Recovery& rescue);
 
 // Copies the records of a job that goes on although it was told to end: it may be killed any time.
-// Makes the profile of what was counted so far. Returns the copies: to be removed if the job ends
-// well after all.
+// Makes the profile of what was counted so far. Returns the copies, for remove_copies().
 std::vector<std::string> save_records(const Recovery& rescue);
+// The job ended well after all. Files that other processes have moved over a copy stay.
+void remove_copies(const std::vector<std::string>& copies);
 
 // If `directory` was made only to keep the records of a run: the directory "dwell-<program>-<job>"
 // for its profile. Else empty.

@@ -149,9 +149,9 @@ Outcome note_copy(const std::string& path) {
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     FileHeader header;
     bool noted = file >= 0 && pread(file, &header, sizeof header, 0) == sizeof header;
-    if (noted && header.state == FileState::kRunning && header.death_ticks == 0) {
+    if (noted && header.death_ticks == 0) {
         header.watcher = kWentOn;
-        header.death_ticks = ticks_now();
+        if (header.state == FileState::kRunning) header.death_ticks = ticks_now();
         noted = pwrite(file, &header, sizeof header, 0) == sizeof header;
     }
     const int error = errno;
