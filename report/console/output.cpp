@@ -2,7 +2,6 @@
 #include "report/console/output.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,7 +44,6 @@ tl::expected<TemporaryFile, std::string> open_temporary(const std::string& path,
     std::string name = path + ".XXXXXX";
     const int file = mkostemp(name.data(), O_CLOEXEC);
     if (file < 0) return tl::make_unexpected(failure(path, errno));
-    flock(file, LOCK_EX);  // released by the end of this process, however it comes
     const mode_t mask = umask(0);
     umask(mask);
     if (fchmod(file, mode & ~mask) != 0) {
@@ -126,14 +124,12 @@ Outcome move_file(const std::string& from, const std::string& to) {
 }
 
 void remove_interrupted(const std::string& path) {
-    constexpr time_t kJustMade_s = 2;  // its writer may not have locked it yet
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file < 0) return;
+    // No lock tells of a writer: a network file system may let a process wait for one for ever.
+    constexpr time_t kLongestPause_s = 60;
     struct stat about {};
-    const bool old = fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
-                     about.st_uid == geteuid() && about.st_mtime + kJustMade_s < time(nullptr);
-    if (old && flock(file, LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
-    close(file);
+    const bool old = lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+                     about.st_uid == geteuid() && about.st_mtime + kLongestPause_s < time(nullptr);
+    if (old) unlink(path.c_str());
 }
 
 Outcome make_directories(const std::string& path) {

@@ -29,7 +29,8 @@ Outcome move_file(const std::string& from, const std::string& to);
 // The same, but `from` stays.
 Outcome copy_file(const std::string& from, const std::string& to);
 
-// Removes `path`, a temporary file of write_file() or move_file(), unless its writer is at work.
+// Removes `path`, a temporary file of write_file() or move_file(), if nobody has written to it for
+// a minute. A writer that pauses for longer fails, and says so.
 void remove_interrupted(const std::string& path);
 
 // Creates `path` and its missing parents.
