@@ -32,7 +32,8 @@ void LiveWriter::write(const std::string& directory) {
     RankReader ranks(merged->ranks);
     MergedRank first{};
     if (file.empty() && ranks.next(&first)) {
-        file = snapshot_file(place_for_run(out_, first.program, merged->job), first.host);
+        file =
+            snapshot_file(expected_profile_directory(out_, first.program, merged->job), first.host);
     }
     const Outcome written = write_snapshot(file, *merged, now_ns);
     if (written || failed_) return;

@@ -209,7 +209,7 @@ void Occupancy::look(const std::string& directory, uint64_t now_ns) {
 }
 
 std::string Occupancy::place(const std::string& out) const {
-    return place_for_run(out, program_, job_);
+    return expected_profile_directory(out, program_, job_);
 }
 
 std::string Occupancy::tables() {
