@@ -86,6 +86,21 @@ Outcome copy_bytes(int from, int to, const std::string& from_name, const std::st
     }
 }
 
+Outcome copy_to(const std::string& from, const std::string& to,
+                const std::function<Outcome(int)>& change, bool* taken) {
+    const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (source < 0) return tl::make_unexpected(from + " not read: " + strerror(errno));
+    const auto temporary = open_temporary(to, 0600);
+    if (!temporary) {
+        close(source);
+        return tl::make_unexpected(temporary.error());
+    }
+    Outcome copied = copy_bytes(source, temporary->file, from, to);
+    close(source);
+    if (copied) copied = change(temporary->file);
+    return finish_temporary(*temporary, to, std::move(copied), taken);
+}
+
 }  // namespace
 
 Outcome write_all(int file, std::string_view bytes, const std::string& name) {
@@ -104,21 +119,15 @@ Outcome write_file(const std::string& path, std::string_view bytes, unsigned mod
     return finish_temporary(*temporary, path, write_all(temporary->file, bytes, path), taken);
 }
 
-Outcome copy_file(const std::string& from, const std::string& to) {
-    const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (source < 0) return tl::make_unexpected(from + " not read: " + strerror(errno));
-    const auto temporary = open_temporary(to, 0600);
-    if (!temporary) {
-        close(source);
-        return tl::make_unexpected(temporary.error());
-    }
-    Outcome copied = copy_bytes(source, temporary->file, from, to);
-    close(source);
-    return finish_temporary(*temporary, to, std::move(copied));
+Outcome copy_file(const std::string& from, const std::string& to,
+                  const std::function<Outcome(int)>& change) {
+    bool taken = false;
+    return copy_to(from, to, change, &taken);
 }
 
 Outcome move_file(const std::string& from, const std::string& to) {
-    Outcome copied = copy_file(from, to);
+    Outcome copied = copy_to(
+        from, to, [](int) { return Outcome{}; }, nullptr);
     if (copied) unlink(from.c_str());
     return copied;
 }

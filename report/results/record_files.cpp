@@ -145,19 +145,16 @@ uint64_t ticks_now() {
     return kUseTsc ? read_tsc() : monotonic_ns();
 }
 
-Outcome note_copy(const std::string& path) {
-    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+Outcome note_copy(int file) {
     FileHeader header;
-    bool noted = file >= 0 && pread(file, &header, sizeof header, 0) == sizeof header;
+    bool noted = pread(file, &header, sizeof header, 0) == sizeof header;
     if (noted && header.death_ticks == 0) {
         header.watcher = kWentOn;
         if (header.state == FileState::kRunning) header.death_ticks = ticks_now();
         noted = pwrite(file, &header, sizeof header, 0) == sizeof header;
     }
-    const int error = errno;
-    if (file >= 0) close(file);
     if (noted) return {};
-    return tl::make_unexpected(path + " not changed: " + strerror(error));
+    return tl::make_unexpected(std::string("copy of a record not changed: ") + strerror(errno));
 }
 
 void remove_interrupted_copies(const std::string& directory) {

@@ -121,6 +121,21 @@ TEST_F(OutputTest, TemporaryFilesGoWhenNobodyHasWrittenForAMinute) {
     }
 }
 
+TEST_F(OutputTest, ACopyIsChangedBeforeItHasItsName) {
+    ASSERT_TRUE(write_file(folder_ + "/a", "content"));
+    const auto change = [&](int file) {
+        EXPECT_FALSE(fs::exists(folder_ + "/b"));
+        EXPECT_EQ(pwrite(file, "C", 1, 0), 1);
+        return Outcome{};
+    };
+    ASSERT_TRUE(copy_file(folder_ + "/a", folder_ + "/b", change));
+    EXPECT_EQ(*read_whole_file(folder_ + "/b"), "Content");
+    ASSERT_TRUE(write_file(folder_ + "/b", "moved"));
+    ASSERT_TRUE(copy_file(folder_ + "/a", folder_ + "/b", [](int) { return Outcome{}; }));
+    EXPECT_EQ(*read_whole_file(folder_ + "/b"), "moved");
+    EXPECT_EQ(entries(), 2u);
+}
+
 TEST_F(OutputTest, DirectoriesAreMadeAllTheWay) {
     EXPECT_TRUE(make_directories(folder_ + "/x/y/z"));
     EXPECT_TRUE(make_directories(folder_ + "/x/y/z"));

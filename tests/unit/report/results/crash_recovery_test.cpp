@@ -120,21 +120,43 @@ TEST_F(CrashRecovery, RecordsOfAnotherHostStay) {
 TEST_F(CrashRecovery, CopiesGoWhenTheJobEndsWell) {
     for (const FileState state : {FileState::kRunning, FileState::kFinalized}) {
         leave_record(0, state);
-        const std::vector<std::string> copies = save_records(rescue_of(0));
-        ASSERT_EQ(copies, std::vector<std::string>{folder_ + "/out/rank.0"});
-        remove_copies(copies);
+        const SavedRecords saved = save_records(rescue_of(0));
+        ASSERT_EQ(saved.copies, std::vector<std::string>{folder_ + "/out/rank.0"});
+        remove_copies(saved, 60);
         EXPECT_FALSE(fs::exists(folder_ + "/out"));
         fs::remove_all(folder_ + "/dwell-" + std::to_string(getuid()) + "-job");
     }
 }
 
+TEST_F(CrashRecovery, NobodyWaitsLongForCopies) {
+    SavedRecords saved;
+    saved.copier = fork();
+    if (saved.copier == 0) {
+        for (;;) pause();
+    }
+    remove_copies(saved, 0);
+    int status = 0;
+    EXPECT_EQ(waitpid(saved.copier, &status, 0), saved.copier);
+    EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+// Another parent was faster than the copy.
+TEST_F(CrashRecovery, ACopyReplacesNoRecord) {
+    leave_record(0);
+    const std::string job = folder_ + "/dwell-" + std::to_string(getuid()) + "-job";
+    fs::create_directory(folder_ + "/out");
+    fs::copy_file(job + "/rank.0", folder_ + "/out/rank.0");
+    remove_copies(save_records(rescue_of(0)), 60);
+    EXPECT_TRUE(fs::exists(folder_ + "/out/rank.0"));
+}
+
 // The parent of another rank moves all records of the dead.
 TEST_F(CrashRecovery, RecordsThatWereMovedOverACopyStay) {
     leave_record(0);
-    const std::vector<std::string> copies = save_records(rescue_of(0));
+    const SavedRecords saved = save_records(rescue_of(0));
     const std::string record = folder_ + "/dwell-" + std::to_string(getuid()) + "-job/rank.0";
     ASSERT_TRUE(move_file(record, folder_ + "/out/rank.0"));
-    remove_copies(copies);
+    remove_copies(saved, 60);
     EXPECT_TRUE(fs::exists(folder_ + "/out/rank.0"));
 }
 
