@@ -157,6 +157,11 @@ char process_state(pid_t pid) {
     return known ? text[name_end + 2] : '\0';
 }
 
+bool process_is_alive(pid_t pid) {
+    const char state = process_state(pid);
+    return state != '\0' && state != 'Z' && state != 'X';
+}
+
 void ignore_size_signal() {
     struct sigaction ignored {};
     ignored.sa_handler = SIG_IGN;

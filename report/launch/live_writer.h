@@ -17,9 +17,9 @@ class LiveWriter {
     LiveWriter(const StatusPage* page, int own_rank, int seconds, std::string out)
         : seconds_(seconds),
           out_(std::move(out)),
-          watch_(page, own_rank, [this](const std::string& directory) { write(directory); }) {}
+          watch_(page, own_rank, [this](const std::string& directory, bool) { write(directory); }) {}
 
-    // Does nothing with 0 seconds. Call when no more processes will be forked.
+    // Does nothing with 0 seconds. As JobWatch::start().
     void start();
     void stop() { watch_.stop(); }
     // Removes the snapshots: the profile, or the records that are kept, hold more.

@@ -44,7 +44,6 @@ namespace dwell {
 namespace {
 
 constexpr int kDefaultSampleHz = 100;
-constexpr uint64_t kLastLook_ns = 500'000'000;  // before the end, of who samples to the end
 constexpr int kFirstTickMs = 10;
 constexpr int kLastTickMs = 10'000;
 constexpr const char* kExchangeOmp = "ompt";
@@ -123,15 +122,25 @@ std::string set_preload(const std::string& libomp) {
 }
 
 void write_occupancy(const std::string& out, Occupancy* sampled) {
-    // Else a `dwell run` of a lower rank has sampled on.
-    const bool to_the_end = monotonic_ns() - sampled->looked_ns() < kLastLook_ns;
-    if (sampled->samples() == 0 || !to_the_end) return;
     const std::string place = sampled->place(out);
     std::error_code error;
     std::filesystem::create_directories(place, error);
     const std::string path = place + "/" + kOccupancyPrefix + sampled->host() + kOccupancySuffix;
     const Outcome written = write_file(path, sampled->tables(), 0644);
     if (!written) say(written.error());
+}
+
+// False: neither this `dwell run` has samples, nor may another one have them.
+bool write_tally(const std::string& out, const std::map<std::string, Watcher>& watchers,
+                 std::map<std::string, Occupancy>* occupancy) {
+    bool sampled = false;
+    for (const auto& [directory, watcher] : watchers) {
+        Occupancy& of_job = (*occupancy)[directory];
+        if (watcher == Watcher::kThis && of_job.samples() == 0) continue;
+        if (watcher == Watcher::kThis) write_occupancy(out, &of_job);
+        sampled = true;
+    }
+    return sampled;
 }
 
 // One `dwell run` may run inside another; the outer one gets the observations of the inner one.
@@ -452,9 +461,13 @@ int run_command(const RunOptions& given) {
     Watchdog watchdog(status.page(), launcher_rank(), atoi(options.watchdog.c_str()));
     LiveWriter live(status.page(), launcher_rank(), atoi(options.live.c_str()), options.out);
     std::map<std::string, Occupancy> occupancy;  // by directory of a job
-    JobWatch tally(status.page(), launcher_rank(), [&occupancy](const std::string& directory) {
+    bool others_sampled = false;
+    const auto sample = [&](const std::string& directory, bool taken_over) {
+        if (taken_over) occupancy.erase(directory);
+        others_sampled = others_sampled || taken_over;
         occupancy[directory].look(directory, monotonic_ns());
-    });
+    };
+    JobWatch tally(status.page(), launcher_rank(), sample);
     SerialSampler sampler(hz, options.callpath != "1");
     hooks.before_exec = [&](pid_t child) {
         if (status.page() != nullptr) status.page()->child_pid = child;
@@ -493,11 +506,15 @@ int run_command(const RunOptions& given) {
     live.stop();
     live.clean_up();
     tally.stop();
-    for (auto& [directory, sampled] : occupancy) write_occupancy(options.out, &sampled);
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
     }
     lines->note_end(end.wait_status);
+    const bool sampled =
+        options.tally && write_tally(options.out, tally.last_watchers(), &occupancy);
+    if (options.tally && !sampled && !others_sampled) {
+        lines->say("--tally: nothing was sampled: no observed rank ran for 20 ms on this host");
+    }
 
     StatusPage* page = status.page();
     if (page != nullptr) {

@@ -16,10 +16,11 @@ namespace dwell {
 class Watchdog {
   public:
     Watchdog(const StatusPage* page, int own_rank, int seconds)
-        : seconds_(seconds),
-          watch_(page, own_rank, [this](const std::string& directory) { look_at(directory); }) {}
+        : seconds_(seconds), watch_(page, own_rank, [this](const std::string& directory, bool) {
+              look_at(directory);
+          }) {}
 
-    // Does nothing with 0 seconds. Call when no more processes will be forked.
+    // Does nothing with 0 seconds. As JobWatch::start().
     void start();
     void stop() { watch_.stop(); }
     // Removes what was said of jobs whose records are gone: it is in their reports. Call last.

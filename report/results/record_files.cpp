@@ -27,12 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kWatchdogPrefix = "watchdog.";
 
-// A zombie counts as dead, as it writes nothing more.
-bool is_alive(pid_t pid) {
-    const char state = process_state(pid);
-    return state != '\0' && state != 'Z' && state != 'X';
-}
-
 }  // namespace
 
 std::optional<FileHeader> read_header(const std::string& path) {
@@ -48,7 +42,7 @@ std::optional<FileHeader> read_header(const std::string& path) {
 
 bool owner_is_alive(const std::string& path) {
     const std::optional<FileHeader> header = read_header(path);
-    return header && header->pid > 0 && is_alive(header->pid);
+    return header && header->pid > 0 && process_is_alive(header->pid);
 }
 
 bool process_maps(pid_t pid, const std::string& path) {
@@ -105,7 +99,7 @@ bool is_settled(const std::string& path) {
     const std::optional<FileHeader> header = read_header(path);
     if (!header || header->pid <= 0) return true;
     const bool noted = header->death_ticks != 0 || header->watcher <= 0;
-    return !is_alive(header->pid) && (noted || !is_alive(header->watcher));
+    return !process_is_alive(header->pid) && (noted || !process_is_alive(header->watcher));
 }
 
 std::vector<std::string> record_files(const std::string& directory) {
