@@ -65,6 +65,7 @@ class Occupancy {
     std::vector<double> unnamed_ncpu_ns_;
     uint64_t samples_ = 0;
     uint64_t looked_ns_ = 0;
+    uint64_t first_ns_ = 0;  // look
     uint64_t listed_ns_ = 0;
     std::string host_;
     std::string program_;
