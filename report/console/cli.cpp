@@ -264,6 +264,12 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
         return tl::make_unexpected(
             CliEnd{2, "--tally is for --format text or tsv, tsv for --tally"});
     }
+    const bool of_the_report =
+        !options.site.empty() || options.left_out || options.per_rank || app.count("--color") != 0;
+    if (options.tally && of_the_report) {
+        return tl::make_unexpected(
+            CliEnd{2, "--tally has no --site, --left-out, --per-rank or --color"});
+    }
     return options;
 }
 
