@@ -131,10 +131,10 @@ int wait_for(pid_t child, const sigset_t& watched, Witness* witness, const Proce
         siginfo_t signal{};
         const int number = sigtimedwait(&watched, &signal, &tick);
         if (number > 0) pass_on(signal, witness, child);
-        const bool told = number > 0 && number != SIGCHLD && !is_from(signal, child) &&
-                          !is_about_us(signal, *witness);
-        if (told) hooks.signalled(number);
-        if (told || tick_ms > 0) tick_ms = hooks.tick();
+        const bool signalled = number > 0 && number != SIGCHLD && !is_from(signal, child) &&
+                               !is_about_us(signal, *witness);
+        if (signalled) hooks.signalled(number);
+        if (signalled || tick_ms > 0) tick_ms = hooks.tick();
     }
 }
 

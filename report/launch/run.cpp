@@ -131,8 +131,8 @@ void write_occupancy(const std::string& out, Occupancy* sampled) {
 }
 
 // False: neither this `dwell run` has samples, nor may another one have them.
-bool write_tally(const std::string& out, const std::map<std::string, Watcher>& watchers,
-                 std::map<std::string, Occupancy>* occupancy) {
+bool write_occupancies(const std::string& out, const std::map<std::string, Watcher>& watchers,
+                       std::map<std::string, Occupancy>* occupancy) {
     bool sampled = false;
     for (const auto& [directory, watcher] : watchers) {
         Occupancy& of_job = (*occupancy)[directory];
@@ -511,7 +511,7 @@ int run_command(const RunOptions& given) {
     }
     lines->note_end(end.wait_status);
     const bool sampled =
-        options.tally && write_tally(options.out, tally.last_watchers(), &occupancy);
+        options.tally && write_occupancies(options.out, tally.last_watchers(), &occupancy);
     if (options.tally && !sampled && !others_sampled) {
         lines->say("--tally: nothing was sampled: no observed rank ran for 20 ms on this host");
     }
