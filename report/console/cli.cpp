@@ -264,6 +264,12 @@ tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>&
         return tl::make_unexpected(
             CliEnd{2, "--tally is for --format text or tsv, tsv for --tally"});
     }
+    const bool of_the_report =
+        !options.site.empty() || options.left_out || options.per_rank || app.count("--color") != 0;
+    if (options.tally && of_the_report) {
+        return tl::make_unexpected(
+            CliEnd{2, "--tally has no --site, --left-out, --per-rank or --color"});
+    }
     return options;
 }
 
@@ -315,12 +321,10 @@ tl::expected<TopOptions, CliEnd> parse_top(const std::vector<std::string>& words
     app.add_option("--rank", options.rank, "Only this rank")
         ->type_name("N")
         ->check(CLI::Range(0, (1 << kPeerRankBits) - 1));
-    app.add_option("--sort", options.sort,
-                   "time, self, computation, transfer, wait, omp_wait, idle, io, calls, sent, "
-                   "received, open or name")
+    const std::vector<std::string> columns(std::begin(kTopColumnWords), std::end(kTopColumnWords));
+    app.add_option("--sort", options.sort, list_of(CLI::detail::join(columns, "|")))
         ->type_name("COLUMN")
-        ->check(CLI::IsMember({"time", "self", "computation", "transfer", "wait", "omp_wait",
-                               "idle", "io", "calls", "sent", "received", "open", "name"}));
+        ->check(CLI::IsMember(columns));
     app.add_option("--filter", options.filter, "Only rows with this in their name or FILE:LINE")
         ->type_name("TEXT");
     app.add_option("--interval", options.interval_s, "Seconds between two readings (1)")

@@ -103,7 +103,10 @@ struct WhereOptions {
     bool json = false;
 };
 
-// `dwell top`.
+// `dwell top`: the words for its columns, by TopColumn (report/top/top_rows.h).
+constexpr const char* kTopColumnWords[] = {"time",     "self", "computation", "transfer", "wait",
+                                           "omp_wait", "idle", "io",          "calls",    "sent",
+                                           "received", "open", "name"};
 struct TopOptions {
     std::string job;  // a directory or the id of a job; empty: the only one, or a list of all
     bool once = false;

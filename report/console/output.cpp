@@ -2,7 +2,6 @@
 #include "report/console/output.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,7 +44,6 @@ tl::expected<TemporaryFile, std::string> open_temporary(const std::string& path,
     std::string name = path + ".XXXXXX";
     const int file = mkostemp(name.data(), O_CLOEXEC);
     if (file < 0) return tl::make_unexpected(failure(path, errno));
-    flock(file, LOCK_EX);  // released by the end of this process, however it comes
     const mode_t mask = umask(0);
     umask(mask);
     if (fchmod(file, mode & ~mask) != 0) {
@@ -88,6 +86,21 @@ Outcome copy_bytes(int from, int to, const std::string& from_name, const std::st
     }
 }
 
+Outcome copy_to(const std::string& from, const std::string& to,
+                const std::function<Outcome(int)>& change, bool* taken) {
+    const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (source < 0) return tl::make_unexpected(from + " not read: " + strerror(errno));
+    const auto temporary = open_temporary(to, 0600);
+    if (!temporary) {
+        close(source);
+        return tl::make_unexpected(temporary.error());
+    }
+    Outcome copied = copy_bytes(source, temporary->file, from, to);
+    close(source);
+    if (copied) copied = change(temporary->file);
+    return finish_temporary(*temporary, to, std::move(copied), taken);
+}
+
 }  // namespace
 
 Outcome write_all(int file, std::string_view bytes, const std::string& name) {
@@ -106,34 +119,26 @@ Outcome write_file(const std::string& path, std::string_view bytes, unsigned mod
     return finish_temporary(*temporary, path, write_all(temporary->file, bytes, path), taken);
 }
 
-Outcome copy_file(const std::string& from, const std::string& to) {
-    const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (source < 0) return tl::make_unexpected(from + " not read: " + strerror(errno));
-    const auto temporary = open_temporary(to, 0600);
-    if (!temporary) {
-        close(source);
-        return tl::make_unexpected(temporary.error());
-    }
-    Outcome copied = copy_bytes(source, temporary->file, from, to);
-    close(source);
-    return finish_temporary(*temporary, to, std::move(copied));
+Outcome copy_file(const std::string& from, const std::string& to,
+                  const std::function<Outcome(int)>& change) {
+    bool taken = false;
+    return copy_to(from, to, change, &taken);
 }
 
 Outcome move_file(const std::string& from, const std::string& to) {
-    Outcome copied = copy_file(from, to);
+    Outcome copied = copy_to(
+        from, to, [](int) { return Outcome{}; }, nullptr);
     if (copied) unlink(from.c_str());
     return copied;
 }
 
 void remove_interrupted(const std::string& path) {
-    constexpr time_t kJustMade_s = 2;  // its writer may not have locked it yet
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file < 0) return;
+    // No lock tells of a writer: a network file system may let a process wait for one for ever.
+    constexpr time_t kLongestPause_s = 60;
     struct stat about {};
-    const bool old = fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
-                     about.st_uid == geteuid() && about.st_mtime + kJustMade_s < time(nullptr);
-    if (old && flock(file, LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
-    close(file);
+    const bool old = lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
+                     about.st_uid == geteuid() && about.st_mtime + kLongestPause_s < time(nullptr);
+    if (old) unlink(path.c_str());
 }
 
 Outcome make_directories(const std::string& path) {

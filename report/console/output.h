@@ -6,6 +6,7 @@
 #ifndef DWELL_REPORT_CONSOLE_OUTPUT_H_
 #define DWELL_REPORT_CONSOLE_OUTPUT_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -26,10 +27,13 @@ Outcome write_file(const std::string& path, std::string_view bytes, unsigned mod
 // Copies `from` to `to` (mode 0600) in the same way, then removes `from`. On failure `from` is
 // kept.
 Outcome move_file(const std::string& from, const std::string& to);
-// The same, but `from` stays.
-Outcome copy_file(const std::string& from, const std::string& to);
+// The same, but `from` stays, and so does an existing `to`. `change` gets the file before it has
+// its name.
+Outcome copy_file(const std::string& from, const std::string& to,
+                  const std::function<Outcome(int file)>& change);
 
-// Removes `path`, a temporary file of write_file() or move_file(), unless its writer is at work.
+// Removes `path`, a temporary file of write_file() or move_file(), if nobody has written to it for
+// a minute. A writer that pauses for longer fails, and says so.
 void remove_interrupted(const std::string& path);
 
 // Creates `path` and its missing parents.

@@ -131,10 +131,10 @@ int wait_for(pid_t child, const sigset_t& watched, Witness* witness, const Proce
         siginfo_t signal{};
         const int number = sigtimedwait(&watched, &signal, &tick);
         if (number > 0) pass_on(signal, witness, child);
-        const bool told = number > 0 && number != SIGCHLD && !is_from(signal, child) &&
-                          !is_about_us(signal, *witness);
-        if (told) hooks.signalled(number);
-        if (told || tick_ms > 0) tick_ms = hooks.tick();
+        const bool signalled = number > 0 && number != SIGCHLD && !is_from(signal, child) &&
+                               !is_about_us(signal, *witness);
+        if (signalled) hooks.signalled(number);
+        if (signalled || tick_ms > 0) tick_ms = hooks.tick();
     }
 }
 
@@ -155,6 +155,11 @@ char process_state(pid_t pid) {
     const size_t name_end = text.rfind(')');  // the name may contain any character
     const bool known = name_end != std::string::npos && name_end + 2 < text.size();
     return known ? text[name_end + 2] : '\0';
+}
+
+bool process_is_alive(pid_t pid) {
+    const char state = process_state(pid);
+    return state != '\0' && state != 'Z' && state != 'X';
 }
 
 void ignore_size_signal() {

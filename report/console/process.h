@@ -30,6 +30,8 @@ struct ProcessEnd {
 
 // Field 3 of /proc/PID/stat (proc(5)): 'R', 'T', 'Z' and so on; 0 without such a process.
 char process_state(pid_t pid);
+// A zombie is not: it does nothing more.
+bool process_is_alive(pid_t pid);
 
 // Makes reaching RLIMIT_FSIZE an error of write(2) in this process, instead of a signal; programs
 // of run_process() start with SIGXFSZ unchanged.

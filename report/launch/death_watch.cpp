@@ -4,14 +4,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <system_error>
+#include <cerrno>
 
 #include "report/results/crash_recovery.h"
 #include "runtime/contract/job_name.h"
@@ -37,6 +37,14 @@ FileHeader* map_header(const std::string& path) {
     return bytes != MAP_FAILED ? static_cast<FileHeader*>(bytes) : nullptr;
 }
 
+// One descriptor for each process of the host.
+void raise_file_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // Waking up to look whether a job has begun must not disturb it: less and less often.
 int wait_after(uint64_t since_ns) {
     const uint64_t part_ms = (monotonic_ns() - since_ns) / kPartOfAge / 1'000'000;
@@ -46,15 +54,8 @@ int wait_after(uint64_t since_ns) {
 }  // namespace
 
 void DeathWatch::start() {
-    if (page_ == nullptr) return;
-    stop_ = eventfd(0, EFD_CLOEXEC);
-    if (stop_ < 0) return;
-    try {
-        // All signals are blocked here, and the new thread inherits that.
-        thread_ = std::thread([this] { watch(); });
-    } catch (const std::system_error&) {
-        stop();
-    }
+    raise_file_limit();
+    if (page_ != nullptr) thread_.start([this](int stop) { watch(stop); });
 }
 
 void DeathWatch::note_child(pid_t child) {
@@ -62,18 +63,12 @@ void DeathWatch::note_child(pid_t child) {
     child_ = child;
 }
 
-void DeathWatch::stop() {
-    if (thread_.joinable() && eventfd_write(stop_, 1) == 0) thread_.join();
-    if (stop_ >= 0) close(stop_);
-    stop_ = -1;
-}
-
-void DeathWatch::watch() {
+void DeathWatch::watch(int stop) {
     uint64_t since_ns = monotonic_ns();
     uint64_t processes = 0;
     bool all_found = false;
     for (bool goes_on = true; goes_on;) {
-        goes_on = wait(all_found ? kMostWait_ms : wait_after(since_ns));
+        goes_on = wait(stop, all_found ? kMostWait_ms : wait_after(since_ns));
         // The page tells without a system call whether processes were added.
         const uint64_t now = uint64_t{status_read(&page_->mpi_entered)} +
                              status_read(&page_->mpi_processes) + status_read(&page_->probed);
@@ -91,8 +86,8 @@ void DeathWatch::watch() {
 }
 
 // Sleeps at most `wait_ms`; false when the program has ended.
-bool DeathWatch::wait(int wait_ms) {
-    std::vector<pollfd> events{{stop_, POLLIN, 0}};
+bool DeathWatch::wait(int stop, int wait_ms) {
+    std::vector<pollfd> events{{stop, POLLIN, 0}};
     for (const Watched& watched : watched_) events.push_back({watched.process, POLLIN, 0});
     if (poll(events.data(), events.size(), wait_ms) < 0) return true;
     const uint64_t now = ticks_now();
@@ -142,16 +137,17 @@ bool DeathWatch::take(const std::string& path) {
     }
     const bool known = header->version == kRecordLayoutVersion && header->death_ticks == 0;
     // A number may belong to another process: of another namespace, or after the end of this one.
-    const auto process = static_cast<int>(syscall(SYS_pidfd_open, header->pid, 0));
-    if (known && process >= 0 && process_maps(header->pid, path)) {
+    const bool lives = known && process_maps(header->pid, path);
+    const int process = lives ? static_cast<int>(syscall(SYS_pidfd_open, header->pid, 0)) : -1;
+    const bool no_file_left = lives && process < 0 && (errno == EMFILE || errno == ENFILE);
+    if (process >= 0) {
         header->watcher = getpid();
         watched_.push_back({process, header});
         return true;
     }
     if (known && header->pid == child_) header->death_ticks = child_end_ticks_;
-    if (process >= 0) close(process);
     munmap(header, sizeof(FileHeader));
-    return true;
+    return !no_file_left;
 }
 
 }  // namespace dwell

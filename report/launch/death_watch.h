@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "report/launch/watch_thread.h"
 #include "runtime/contract/record_layout.h"
 #include "runtime/contract/status_page.h"
 
@@ -22,34 +22,30 @@ class DeathWatch {
     // Watches the jobs on `page`: all their processes on this host, or those of `own_rank`, unless
     // it is -1.
     DeathWatch(const StatusPage* page, int own_rank) : page_(page), own_rank_(own_rank) {}
-    ~DeathWatch() { stop(); }
-    DeathWatch(const DeathWatch&) = delete;
-    DeathWatch& operator=(const DeathWatch&) = delete;
 
-    // Call when no more processes will be forked; stop() before the records are moved.
+    // As WatchThread::start(); stop() before the records are moved.
     void start();
     // `child` has just ended: it may have lived for less time than its record was looked for.
     void note_child(pid_t child);
-    void stop();
+    void stop() { thread_.stop(); }
 
   private:
     struct Watched {
         int process;         // a pidfd
         FileHeader* header;  // mapped
     };
-    void watch();
+    void watch(int stop);
     bool look_for_records();
     bool take(const std::string& path);
-    bool wait(int wait_ms);
+    bool wait(int stop, int wait_ms);
 
     const StatusPage* page_;
     int own_rank_;
-    int stop_ = -1;  // an eventfd
-    std::thread thread_;
     std::set<std::string> known_;
     std::vector<Watched> watched_;
     std::atomic<pid_t> child_{0};
     std::atomic<uint64_t> child_end_ticks_{0};
+    WatchThread thread_;  // ends before the rest
 };
 
 }  // namespace dwell

@@ -7,41 +7,46 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <thread>
 
+#include "report/launch/watch_thread.h"
 #include "runtime/contract/status_page.h"
 
 namespace dwell {
 
+enum class Watcher { kNobody, kThis, kAnother };
+// Which `dwell run` watches the job with its records in `directory`, as seen by that of `own_rank`
+// (-1: around a launcher): that of the lowest rank, unless it is stopped or gone. kNobody: there
+// are no records.
+Watcher watcher_of(const std::string& directory, int own_rank);
+
 class JobWatch {
   public:
-    // Gets the directory of a job's records.
-    using Look = std::function<void(const std::string& directory)>;
+    // Gets the directory of a job's records. `taken_over`: another one watched it until now.
+    using Look = std::function<void(const std::string& directory, bool taken_over)>;
     // `own_rank`: -1 around a launcher.
     JobWatch(const StatusPage* page, int own_rank, Look look)
         : page_(page), own_rank_(own_rank), look_(std::move(look)) {}
-    ~JobWatch() { stop(); }
-    JobWatch(const JobWatch&) = delete;
-    JobWatch& operator=(const JobWatch&) = delete;
 
-    // Call when no more processes will be forked.
+    // As WatchThread::start().
     void start(int wait_ms);
-    void stop();
+    void stop() { thread_.stop(); }
+    // After stop(), by directory: who watched last.
+    const std::map<std::string, Watcher>& last_watchers() const { return last_; }
 
   private:
-    void watch(int wait_ms);
-    bool is_lowest(const std::string& directory);
+    void watch(int stop, int wait_ms);
+    void look_at(const std::string& directory);
 
     const StatusPage* page_;
     int own_rank_;
     Look look_;
-    int stop_ = -1;  // an eventfd
-    std::thread thread_;
     struct Answer {
-        bool is_lowest = false;
+        Watcher watcher = Watcher::kNobody;
         uint64_t known_ns = 0;
     };
     std::map<std::string, Answer> answers_;  // by directory
+    std::map<std::string, Watcher> last_;    // the same, but for kNobody
+    WatchThread thread_;                     // ends before the rest
 };
 
 }  // namespace dwell

@@ -8,8 +8,12 @@
 
 #include "report/launch/job_watch.h"
 #include "runtime/contract/status_page.h"
+#include "summarize/merge/merged.h"
 
 namespace dwell {
+
+// Marks threads that are gone as ended now, where their end was not noted.
+void note_ends(Merged* merged, int64_t now_unix_ns);
 
 class LiveWriter {
   public:
@@ -17,9 +21,10 @@ class LiveWriter {
     LiveWriter(const StatusPage* page, int own_rank, int seconds, std::string out)
         : seconds_(seconds),
           out_(std::move(out)),
-          watch_(page, own_rank, [this](const std::string& directory) { write(directory); }) {}
+          watch_(page, own_rank, [this](const std::string& directory, bool) { write(directory); }) {
+    }
 
-    // Does nothing with 0 seconds. Call when no more processes will be forked.
+    // Does nothing with 0 seconds. As JobWatch::start().
     void start();
     void stop() { watch_.stop(); }
     // Removes the snapshots: the profile, or the records that are kept, hold more.
@@ -27,6 +32,7 @@ class LiveWriter {
 
   private:
     void write(const std::string& directory);
+    std::string file_for(const Merged& merged);
 
     int seconds_;
     std::string out_;

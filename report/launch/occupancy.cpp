@@ -17,7 +17,8 @@
 namespace dwell {
 namespace {
 
-constexpr uint64_t kListHolds_ns = 1'000'000'000;
+constexpr uint64_t kListHolds_ns = 1'000'000'000;  // at most
+constexpr uint64_t kPartOfAge = 10;  // a new rank is found within this part of the time so far
 
 template <typename T>
 T load(const T* field) {
@@ -55,8 +56,10 @@ CellIndex innermost(const MappedRecords& records, const ThreadRecord& thread) {
     return entry != nullptr ? load(&entry->node) : 0;
 }
 
+// A killed process leaves its state behind: its parent notes its end.
 bool runs(const MappedRecords& records) {
-    return records.bytes() != 0 && records.header().state == FileState::kRunning;
+    return records.bytes() != 0 && records.header().state == FileState::kRunning &&
+           load(&records.header().death_ticks) == 0;
 }
 
 std::string seconds(double ns) { return fmt::format("{:.3f}", ns * 1e-9); }
@@ -169,7 +172,9 @@ bool Occupancy::find_place(File* file, Place* place) {
 }
 
 void Occupancy::look(const std::string& directory, uint64_t now_ns) {
-    if (listed_ns_ == 0 || now_ns - listed_ns_ > kListHolds_ns) {
+    if (first_ns_ == 0) first_ns_ = now_ns;
+    const uint64_t holds_ns = std::min((now_ns - first_ns_) / kPartOfAge, kListHolds_ns);
+    if (listed_ns_ == 0 || now_ns - listed_ns_ > holds_ns) {
         find_files(directory);
         listed_ns_ = now_ns;
     }
@@ -209,7 +214,7 @@ void Occupancy::look(const std::string& directory, uint64_t now_ns) {
 }
 
 std::string Occupancy::place(const std::string& out) const {
-    return place_for_run(out, program_, job_);
+    return expected_profile_directory(out, program_, job_);
 }
 
 std::string Occupancy::tables() {

@@ -23,7 +23,6 @@ class Occupancy {
     // it.
     void look(const std::string& directory, uint64_t now_ns);
     uint64_t samples() const { return samples_; }
-    uint64_t looked_ns() const { return looked_ns_; }  // last
     // The directory for the profile of the job that was sampled; `out` as the user gave it.
     std::string place(const std::string& out) const;
     std::string host() const { return host_; }
@@ -66,6 +65,7 @@ class Occupancy {
     std::vector<double> unnamed_ncpu_ns_;
     uint64_t samples_ = 0;
     uint64_t looked_ns_ = 0;
+    uint64_t first_ns_ = 0;  // look
     uint64_t listed_ns_ = 0;
     std::string host_;
     std::string program_;

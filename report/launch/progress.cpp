@@ -7,13 +7,14 @@
 #include <fstream>
 #include <string_view>
 
+#include "report/live/kernel_view.h"
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
 
 namespace dwell {
 namespace {
 
-constexpr uint64_t kLeastUse = 10;              // parts of the time on a processor
+constexpr uint64_t kLeastUse = 10;              // who computes has a tenth of the time
 constexpr uint64_t kLeastPerPoll_ns = 100'000;  // who polls more often only waits
 
 bool is_poll(uint16_t number) {
@@ -46,23 +47,34 @@ void add_row(const MergedNode& node, const Totals& totals, ThreadProgress* progr
 
 }  // namespace
 
-uint64_t processor_ns(int32_t pid, int32_t tid) {
+std::optional<uint64_t> processor_ns(int32_t pid, int32_t tid) {
+    if (thread_state(pid, tid) == '\0') return 0;
     std::ifstream file(fmt::format("/proc/{}/task/{}/schedstat", pid, tid));
     uint64_t ns = 0;
-    file >> ns;
+    // A kernel that does not count has no such file, or zeros in it.
+    if (!(file >> ns) || ns == 0) return std::nullopt;
     return ns;
 }
 
-Progress progress_of(const Merged& merged,
-                     const std::function<uint64_t(int32_t pid, int32_t tid)>& processor_ns_of) {
+std::set<uint32_t> invisible_ranks(const Merged& merged) {
+    std::set<uint32_t> ranks;
+    for (const MergedProcess& process : merged.processes) {
+        if (!is_own_pid_namespace(process.pid_namespace)) ranks.insert(process.rank);
+    }
+    return ranks;
+}
+
+Progress progress_of(const Merged& merged, const ProcessorTime& processor_ns_of) {
     Progress progress;
+    const std::set<uint32_t> invisible = invisible_ranks(merged);
     // Threads that have ended, or left MPI, make no progress any more.
     for (const MergedOpen& open : merged.open) {
         if (open.has_ended) continue;
         ThreadProgress& thread = progress[{open.rank, open.thread}];
         thread.waits = open.is_in_call ? !is_poll(merged.nodes[open.statement].call)
                                        : waits_in_openmp(merged.nodes[open.node]);
-        thread.processor_ns = processor_ns_of(open.pid, open.tid);
+        thread.processor_ns =
+            invisible.count(open.rank) != 0 ? std::nullopt : processor_ns_of(open.pid, open.tid);
     }
     for (const MergedLock& lock : merged.open_locks) {
         const auto thread = progress.find({lock.rank, lock.thread});
@@ -83,12 +95,12 @@ bool has_progress(const Progress& before, const Progress& now, uint64_t elapsed_
         if (same == before.end()) return true;
         const ThreadProgress& earlier = same->second;
         if (thread.done != earlier.done) return true;
+        if (thread.waits) continue;
+        if (!earlier.processor_ns || !thread.processor_ns) return true;
         const uint64_t used_ns =
-            thread.processor_ns - std::min(earlier.processor_ns, thread.processor_ns);
+            *thread.processor_ns - std::min(*earlier.processor_ns, *thread.processor_ns);
         const uint64_t polls = thread.polls - std::min(earlier.polls, thread.polls);
-        const bool computes = !thread.waits && used_ns >= elapsed_ns / kLeastUse &&
-                              polls < used_ns / kLeastPerPoll_ns;
-        if (computes) return true;
+        if (used_ns >= elapsed_ns / kLeastUse && polls < used_ns / kLeastPerPoll_ns) return true;
     }
     return false;
 }

@@ -44,7 +44,6 @@ namespace dwell {
 namespace {
 
 constexpr int kDefaultSampleHz = 100;
-constexpr uint64_t kLastLook_ns = 500'000'000;  // before the end, of who samples to the end
 constexpr int kFirstTickMs = 10;
 constexpr int kLastTickMs = 10'000;
 constexpr const char* kExchangeOmp = "ompt";
@@ -123,15 +122,25 @@ std::string set_preload(const std::string& libomp) {
 }
 
 void write_occupancy(const std::string& out, Occupancy* sampled) {
-    // Else a `dwell run` of a lower rank has sampled on.
-    const bool to_the_end = monotonic_ns() - sampled->looked_ns() < kLastLook_ns;
-    if (sampled->samples() == 0 || !to_the_end) return;
     const std::string place = sampled->place(out);
     std::error_code error;
     std::filesystem::create_directories(place, error);
     const std::string path = place + "/" + kOccupancyPrefix + sampled->host() + kOccupancySuffix;
     const Outcome written = write_file(path, sampled->tables(), 0644);
     if (!written) say(written.error());
+}
+
+// False: neither this `dwell run` has samples, nor may another one have them.
+bool write_occupancies(const std::string& out, const std::map<std::string, Watcher>& watchers,
+                       std::map<std::string, Occupancy>* occupancy) {
+    bool sampled = false;
+    for (const auto& [directory, watcher] : watchers) {
+        Occupancy& of_job = (*occupancy)[directory];
+        if (watcher == Watcher::kThis && of_job.samples() == 0) continue;
+        if (watcher == Watcher::kThis) write_occupancy(out, &of_job);
+        sampled = true;
+    }
+    return sampled;
 }
 
 // One `dwell run` may run inside another; the outer one gets the observations of the inner one.
@@ -149,6 +158,11 @@ void update_outer_page(StatusPage* outer, const StatusPage* inner) {
     status_omp_unseen(outer, status_read(&inner->omp_unseen));
 }
 
+int end_timeout_s(const RunOptions& options) {
+    const int seconds = atoi(options.end_timeout.c_str());
+    return seconds != 0 ? seconds : Recovery{}.end_timeout_s;
+}
+
 void for_each_job(const StatusPage* page, const RunOptions& options, const std::string& end,
                   const std::function<void(const Recovery&)>& use) {
     Recovery rescue;
@@ -159,6 +173,7 @@ void for_each_job(const StatusPage* page, const RunOptions& options, const std::
         rescue.own_rank < 0 ? name : "rank " + std::to_string(rescue.own_rank) + " (" + name + ")";
     rescue.what_happened = rescue.program + " " + end;
     rescue.pid = page->child_pid;
+    rescue.end_timeout_s = end_timeout_s(options);
     const uint32_t jobs = std::min(status_read(&page->jobs), kStatusJobs);
     for (uint32_t i = 0; i < jobs; ++i) {
         if (status_read(&page->job[i].done) == 0) continue;
@@ -179,41 +194,38 @@ bool recover_all(const StatusPage* page, const RunOptions& options, int wait_sta
 
 // After SIGTERM a batch system or launcher kills the job some time later: 30 s with Slurm's
 // defaults. A program that is still there after a part of that has its records saved before.
-class LastWord {
+class TermRescue {
   public:
-    LastWord(const StatusPage* page, const RunOptions& options) : page_(page), options_(options) {}
+    TermRescue(const StatusPage* page, const RunOptions& options)
+        : page_(page), options_(options) {}
     void note_term() {
         if (term_ns_ == 0) term_ns_ = monotonic_ns();
     }
-    bool was_told() const { return term_ns_ != 0; }
+    bool term_seen() const { return term_ns_ != 0; }
     // Milliseconds until the next call; 0: as without a signal.
     int tick() {
         constexpr uint64_t kPatience_ns = 10'000'000'000;
-        if (term_ns_ == 0 || saved_ || page_ == nullptr) return 0;
+        if (term_ns_ == 0 || is_done_ || page_ == nullptr) return 0;
         const uint64_t since_ns = monotonic_ns() - term_ns_;
         if (since_ns < kPatience_ns)
             return static_cast<int>((kPatience_ns - since_ns) / 1'000'000) + 1;
-        saved_ = true;
-        for_each_job(page_, options_, "", [this](const Recovery& rescue) {
-            const std::vector<std::string> copies = save_records(rescue);
-            copies_.insert(copies_.end(), copies.begin(), copies.end());
-        });
+        is_done_ = true;
+        for_each_job(page_, options_, "",
+                     [this](const Recovery& rescue) { saved_.push_back(save_records(rescue)); });
         return 0;
     }
     // The program has ended well: its profile has everything.
-    void take_back() const {
-        for (const std::string& copy : copies_) {
-            unlink(copy.c_str());
-            rmdir(std::filesystem::path(copy).parent_path().c_str());  // if nothing else is there
-        }
+    void remove_copies() const {
+        for (const SavedRecords& saved : saved_)
+            dwell::remove_copies(saved, end_timeout_s(options_));
     }
 
   private:
     const StatusPage* page_;
     const RunOptions& options_;
     uint64_t term_ns_ = 0;
-    bool saved_ = false;
-    std::vector<std::string> copies_;
+    bool is_done_ = false;
+    std::vector<SavedRecords> saved_;
 };
 
 // Observed by its MPI calls or by the probes of an instrumented program.
@@ -449,9 +461,13 @@ int run_command(const RunOptions& given) {
     Watchdog watchdog(status.page(), launcher_rank(), atoi(options.watchdog.c_str()));
     LiveWriter live(status.page(), launcher_rank(), atoi(options.live.c_str()), options.out);
     std::map<std::string, Occupancy> occupancy;  // by directory of a job
-    JobWatch tally(status.page(), launcher_rank(), [&occupancy](const std::string& directory) {
+    bool others_sampled = false;
+    const auto sample = [&](const std::string& directory, bool taken_over) {
+        if (taken_over) occupancy.erase(directory);
+        others_sampled = others_sampled || taken_over;
         occupancy[directory].look(directory, monotonic_ns());
-    });
+    };
+    JobWatch tally(status.page(), launcher_rank(), sample);
     SerialSampler sampler(hz, options.callpath != "1");
     hooks.before_exec = [&](pid_t child) {
         if (status.page() != nullptr) status.page()->child_pid = child;
@@ -464,12 +480,12 @@ int run_command(const RunOptions& given) {
     };
     Below below;
     int tick_ms = kFirstTickMs;
-    LastWord last_word(status.page(), options);
+    TermRescue term_rescue(status.page(), options);
     hooks.signalled = [&](int number) {
-        if (number == SIGTERM) last_word.note_term();
+        if (number == SIGTERM) term_rescue.note_term();
     };
     hooks.tick = [&] {
-        if (const int more_ms = last_word.tick(); more_ms != 0) return more_ms;
+        if (const int more_ms = term_rescue.tick(); more_ms != 0) return more_ms;
         const StatusPage* page = status.page();
         const bool observed = page != nullptr && (is_observed(page) || page->mpi_entered != 0);
         if (page != nullptr && is_observed(page)) sampler.stop();
@@ -490,18 +506,22 @@ int run_command(const RunOptions& given) {
     live.stop();
     live.clean_up();
     tally.stop();
-    for (auto& [directory, sampled] : occupancy) write_occupancy(options.out, &sampled);
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
     }
     lines->note_end(end.wait_status);
+    const bool sampled =
+        options.tally && write_occupancies(options.out, tally.last_watchers(), &occupancy);
+    if (options.tally && !sampled && !others_sampled) {
+        lines->say("--tally: nothing was sampled: no observed rank ran for 20 ms on this host");
+    }
 
     StatusPage* page = status.page();
     if (page != nullptr) {
         update_outer_page(outer, page);
         say_notes(page, outer, lines.get());
-        const bool kept = recover_all(page, options, end.wait_status, last_word.was_told());
-        if (!kept) last_word.take_back();
+        const bool kept = recover_all(page, options, end.wait_status, term_rescue.term_seen());
+        if (!kept) term_rescue.remove_copies();
         if (!is_observed(page) && trouble.empty()) {
             const std::string why =
                 reason_of_silence(page, options, target, below, end.wait_status);

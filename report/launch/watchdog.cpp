@@ -41,7 +41,7 @@ void Watchdog::start() {
 
 void Watchdog::clean_up() {
     for (const auto& [directory, job] : jobs_) {
-        if (!job.told || !all_record_files(directory).empty()) continue;
+        if (!job.reported || !all_record_files(directory).empty()) continue;
         remove_watchdog_texts(directory);
         rmdir(directory.c_str());
     }
@@ -49,7 +49,7 @@ void Watchdog::clean_up() {
 
 void Watchdog::look_at(const std::string& directory) {
     Job* job = &jobs_[directory];
-    if (job->told) return;
+    if (job->reported) return;
     size_t left_out = 0;
     const tl::expected<Merged, std::string> merged = read_job(directory, &left_out);
     if (!merged) return;
@@ -64,7 +64,7 @@ void Watchdog::look_at(const std::string& directory) {
     }
     const uint64_t still_ns = now_ns - job->moved_ns;
     if (still_ns < static_cast<uint64_t>(seconds_) * kSecond_ns) return;
-    job->told = true;
+    job->reported = true;
     const std::string text = hang_text(directory, *merged, still_ns);
     static_cast<void>(write_all(STDERR_FILENO, "dwell watchdog: " + text, "standard error"));
     // For the report that is written or recovered later.

@@ -16,13 +16,14 @@ namespace dwell {
 class Watchdog {
   public:
     Watchdog(const StatusPage* page, int own_rank, int seconds)
-        : seconds_(seconds),
-          watch_(page, own_rank, [this](const std::string& directory) { look_at(directory); }) {}
+        : seconds_(seconds), watch_(page, own_rank, [this](const std::string& directory, bool) {
+              look_at(directory);
+          }) {}
 
-    // Does nothing with 0 seconds. Call when no more processes will be forked.
+    // Does nothing with 0 seconds. As JobWatch::start().
     void start();
     void stop() { watch_.stop(); }
-    // Removes what was said of jobs whose records are gone: it is in their reports. Call last.
+    // Removes the texts of jobs whose records are gone: they are in their reports. Call last.
     void clean_up();
 
   private:
@@ -30,7 +31,7 @@ class Watchdog {
         Progress last;
         uint64_t looked_ns = 0;
         uint64_t moved_ns = 0;
-        bool told = false;
+        bool reported = false;
     };
     void look_at(const std::string& directory);
 

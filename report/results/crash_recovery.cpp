@@ -25,6 +25,7 @@
 #include "report/console/process.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/record_layout.h"
+#include "runtime/process/clock.h"
 
 namespace dwell {
 namespace {
@@ -90,7 +91,7 @@ bool keeps_others(const std::string& directory, const std::string& job) {
 }
 
 // On a shared file system, the host whose records came first has printed their place.
-bool another_host_told(const std::string& shelter, const std::string& job) {
+bool another_host_reported(const std::string& shelter, const std::string& job) {
     char own_host[sizeof(FileHeader::host)] = {};
     gethostname(own_host, sizeof own_host - 1);
     for (const std::string& name : record_files(shelter)) {
@@ -226,12 +227,19 @@ void become_recover(const std::string& records, const std::string& out) {
     execv("/proc/self/exe", const_cast<char* const*>(words.data()));
 }
 
-void await(pid_t process) {
-    if (process > 0) waitpid(process, nullptr, 0);
+// False: the child still runs after that time.
+bool await(pid_t child, int timeout_s) {
+    const uint64_t until_ns = monotonic_ns() + static_cast<uint64_t>(timeout_s) * 1'000'000'000;
+    while (child > 0 && waitpid(child, nullptr, WNOHANG) == 0) {
+        if (monotonic_ns() >= until_ns) return false;
+        const timespec pause{0, 10'000'000};
+        nanosleep(&pause, nullptr);
+    }
+    return true;
 }
 
-// Where the profile goes that become_recover() makes; see place_of_run() of finish.cpp.
-std::string place_of_profile(const Shelter& to) {
+// Where the profile goes that become_recover() makes; see finish.cpp.
+std::string rescued_profile_directory(const Shelter& to) {
     if (!to.out_directory.empty()) return to.out_directory;
     const std::string named = profile_of_shelter(to.last);
     return named.empty() ? to.last : named;
@@ -408,11 +416,11 @@ bool recover_records(const Recovery& rescue) {
         if (speaker) say(advice + word_to_type(from));
         return true;
     }
-    const bool told = another_host_told(to.last, rescue.job);
+    const bool reported = another_host_reported(to.last, rescue.job);
     // The launcher may also kill this process while it moves the files; without a launcher some
     // processes may still run.
     const bool others_left = all_record_files(from).size() > files.size();
-    const bool reports = speaker && !told && rescue.report;
+    const bool reports = speaker && !reported && rescue.report;
     pid_t sweeper = 0;
     if (reports || (speaker && (rescue.own_rank >= 0 || others_left))) {
         sweeper = start_sweeper(from, to, reports ? rescue : Recovery{});
@@ -420,11 +428,11 @@ bool recover_records(const Recovery& rescue) {
     const bool moved = move_all(from, &to, files);
     move_watchdog_text(from, to.last);
     remove_interrupted_copies(to.last);
-    if (moved && speaker && !told) {
+    if (moved && speaker && !reported) {
         say(advice + word_to_type(to.last));
         if (reports) {
             // Where a batch system, not a launcher, ends this process, it waits for that.
-            say("its report comes to " + word_to_type(place_of_profile(to)));
+            say("its report comes to " + word_to_type(rescued_profile_directory(to)));
         }
         if (!to.before.empty()) {
             say(as_another + " before; to see what was counted until then type: dwell recover " +
@@ -432,11 +440,11 @@ bool recover_records(const Recovery& rescue) {
         }
     }
     remove_if_done(from);
-    if (reports) await(sweeper);
+    if (reports) await(sweeper, rescue.end_timeout_s);
     return true;
 }
 
-std::vector<std::string> save_records(const Recovery& rescue) {
+SavedRecords save_records(const Recovery& rescue) {
     char from[4096];
     if (!record_directory(from, sizeof from, rescue.job.c_str())) return {};
     std::vector<RankFile> files = all_record_files(from);
@@ -449,27 +457,38 @@ std::vector<std::string> save_records(const Recovery& rescue) {
     const Shelter to{choose_record_shelter(rescue.out_directory, run, rescue.job),
                      rescue.out_directory, run, rescue.job, ""};
     if (to.last.empty()) return {};
-    std::vector<std::string> copies;
-    for (const RankFile& file : files) {
-        copies.push_back(to.last + "/" + file.name);
-        const Outcome copied =
-            copy_file(std::string(from) + "/" + file.name, copies.back()).and_then([&] {
-                return note_copy(copies.back());
-            });
+    SavedRecords saved;
+    for (const RankFile& file : files) saved.copies.push_back(to.last + "/" + file.name);
+    saved.copier = fork();
+    if (saved.copier < 0) say(std::string("the records were not copied: ") + strerror(errno));
+    if (saved.copier != 0) return saved;
+    setsid();
+    for (const std::string& copy : saved.copies) {
+        const std::string name = fs::path(copy).filename().string();
+        const Outcome copied = copy_file(std::string(from) + "/" + name, copy, note_copy);
         if (!copied) say(copied.error());
     }
-    if (!speaker) return copies;
+    if (!speaker) _exit(0);
     say(rescue.program +
         " goes on although it was told to end: what was counted so far is kept in " +
-        word_to_type(to.last) + ", and its report comes to " + word_to_type(place_of_profile(to)));
-    const pid_t reporter = fork();
-    if (reporter != 0) return copies;
-    setsid();
+        word_to_type(to.last) + ", and its report comes to " +
+        word_to_type(rescued_profile_directory(to)));
+    if (fork() != 0) _exit(0);
     closefrom(0);
     const timespec for_others{1, 0};
     nanosleep(&for_others, nullptr);
     become_recover(to.last, to.out_directory);
     _exit(1);
+}
+
+void remove_copies(const SavedRecords& saved, int timeout_s) {
+    if (!await(saved.copier, timeout_s)) kill(saved.copier, SIGKILL);
+    for (const std::string& copy : saved.copies) {
+        const std::optional<FileHeader> header = read_header(copy);
+        if (!header || header->watcher != kWentOn) continue;
+        unlink(copy.c_str());
+        rmdir(fs::path(copy).parent_path().c_str());  // if nothing else is there
+    }
 }
 
 }  // namespace dwell

@@ -32,7 +32,8 @@ struct Recovery {
     std::string program;        // for messages: "app", or "rank 3 (app)"
     std::string what_happened;  // for messages: "app was ended by signal 9 (Killed)"
     pid_t pid = 0;              // process of that program; its children may have left the records
-    bool report = false;  // the run was told to end: makes its profile, too, while time is left
+    bool report = false;     // the run was told to end: makes its profile, too, while time is left
+    int end_timeout_s = 60;  // longest wait for that
 };
 
 // Moves the files of dead processes, also while the parents of other ranks do the same. Does
@@ -40,10 +41,16 @@ struct Recovery {
 // and their place. Returns true when records were kept.
 bool recover_records(const Recovery& rescue);
 
-// Copies the records of a job that goes on although it was told to end: it may be killed any time.
-// Makes the profile of what was counted so far. Returns the copies: to be removed if the job ends
-// well after all.
-std::vector<std::string> save_records(const Recovery& rescue);
+// Copies of the records of a job that goes on although it was told to end, and may be killed any
+// time.
+struct SavedRecords {
+    pid_t copier = 0;  // the child that makes them
+    std::vector<std::string> copies;
+};
+// Copies them in a child, which also makes the profile of what was counted so far.
+SavedRecords save_records(const Recovery& rescue);
+// The job ended well after all. Files that other processes have moved over a copy stay.
+void remove_copies(const SavedRecords& saved, int timeout_s);
 
 // If `directory` was made only to keep the records of a run: the directory "dwell-<program>-<job>"
 // for its profile. Else empty.

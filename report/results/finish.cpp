@@ -246,7 +246,7 @@ std::string shelter_merged(const Merged& merged, const std::string& directory) {
 
 // The default place for the profile of recovered records: where the run would have written it,
 // which is where records of a run with -o are kept. Empty: the default of every run.
-std::string place_of_run(const std::string& directory, const Merged& merged) {
+std::string recovered_profile_directory(const std::string& directory, const Merged& merged) {
     if (!profile_of_shelter(directory).empty()) return {};
     char records[4096];
     std::error_code error;
@@ -331,8 +331,8 @@ std::string text_of_end(const Profile& profile, const EndOptions& options,
 
 }  // namespace
 
-std::string place_for_run(const std::string& out, const std::string& program,
-                          const std::string& job) {
+std::string expected_profile_directory(const std::string& out, const std::string& program,
+                                       const std::string& job) {
     const std::string wanted = out.empty() ? "dwell-" + run_name(program, job) : out;
     const std::string plain = (fs::path(wanted) / "").parent_path().string();
     std::string place = plain;
@@ -398,7 +398,7 @@ int recover_command(const FinishOptions& options, EndingTeller tell_ending) {
         return 1;
     }
     EndOptions end = options;
-    if (end.out.empty()) end.out = place_of_run(options.directory, merged);
+    if (end.out.empty()) end.out = recovered_profile_directory(options.directory, merged);
     if (end.width == 0) end.width = terminal_width(STDERR_FILENO);
     const Outcome written = write_outputs(
         merged, end, {tell_ending(options.directory, merged), watchdog_text_in(options.directory)});

@@ -23,8 +23,8 @@ Outcome write_outputs(Merged& merged, const EndOptions& options, const JobTexts&
 
 // Where the profile of a run will be that is not written yet: `out` (empty: "dwell-PROGRAM-JOB"),
 // or beside it where there is the profile of another run.
-std::string place_for_run(const std::string& out, const std::string& program,
-                          const std::string& job);
+std::string expected_profile_directory(const std::string& out, const std::string& program,
+                                       const std::string& job);
 
 // Where the ranks of a job were that ended in the middle: of its record files in `directory`
 // (report/live).

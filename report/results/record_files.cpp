@@ -27,12 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kWatchdogPrefix = "watchdog.";
 
-// A zombie counts as dead, as it writes nothing more.
-bool is_alive(pid_t pid) {
-    const char state = process_state(pid);
-    return state != '\0' && state != 'Z' && state != 'X';
-}
-
 }  // namespace
 
 std::optional<FileHeader> read_header(const std::string& path) {
@@ -48,7 +42,7 @@ std::optional<FileHeader> read_header(const std::string& path) {
 
 bool owner_is_alive(const std::string& path) {
     const std::optional<FileHeader> header = read_header(path);
-    return header && header->pid > 0 && is_alive(header->pid);
+    return header && header->pid > 0 && process_is_alive(header->pid);
 }
 
 bool process_maps(pid_t pid, const std::string& path) {
@@ -105,7 +99,7 @@ bool is_settled(const std::string& path) {
     const std::optional<FileHeader> header = read_header(path);
     if (!header || header->pid <= 0) return true;
     const bool noted = header->death_ticks != 0 || header->watcher <= 0;
-    return !is_alive(header->pid) && (noted || !is_alive(header->watcher));
+    return !process_is_alive(header->pid) && (noted || !process_is_alive(header->watcher));
 }
 
 std::vector<std::string> record_files(const std::string& directory) {
@@ -145,19 +139,16 @@ uint64_t ticks_now() {
     return kUseTsc ? read_tsc() : monotonic_ns();
 }
 
-Outcome note_copy(const std::string& path) {
-    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+Outcome note_copy(int file) {
     FileHeader header;
-    bool noted = file >= 0 && pread(file, &header, sizeof header, 0) == sizeof header;
-    if (noted && header.state == FileState::kRunning && header.death_ticks == 0) {
+    bool noted = pread(file, &header, sizeof header, 0) == sizeof header;
+    if (noted && header.death_ticks == 0) {
         header.watcher = kWentOn;
-        header.death_ticks = ticks_now();
+        if (header.state == FileState::kRunning) header.death_ticks = ticks_now();
         noted = pwrite(file, &header, sizeof header, 0) == sizeof header;
     }
-    const int error = errno;
-    if (file >= 0) close(file);
     if (noted) return {};
-    return tl::make_unexpected(path + " not changed: " + strerror(error));
+    return tl::make_unexpected(std::string("copy of a record not changed: ") + strerror(errno));
 }
 
 void remove_interrupted_copies(const std::string& directory) {

@@ -57,8 +57,8 @@ int64_t newest_time(const NewestTimes& times, const FileHeader& header);  // 0: 
 
 // Now, in the ticks of record files of this host.
 uint64_t ticks_now();
-// Notes in a copy of a record file that its process went on when it was made.
-Outcome note_copy(const std::string& path);
+// Notes in a copy of a record file, which is open, that its process went on when it was made.
+Outcome note_copy(int file);
 
 // Removes what interrupted copies of records left in `directory`.
 void remove_interrupted_copies(const std::string& directory);

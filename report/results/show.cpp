@@ -150,22 +150,21 @@ std::string occupancy_beside(const fs::path& profile) {
 
 tl::expected<std::string, std::string> render(const fs::path& path, const Profile& profile,
                                               const ReportOptions& options) {
-    if (options.tally) {
-        const int width = options.width != 0 ? options.width : output_width();
-        return write_tally(profile, occupancy_beside(path), options.format == "tsv", width);
-    }
     if (options.format == "json") return write_profile_json(profile);
     if (options.format == "csv") {
         if (options.over_time) return write_axis_csv(profile, options.per_rank);
         if (options.per_rank) return write_csv_per_rank(profile);
         return write_csv(profile);
     }
+    // Names in a file for scripts do not depend on the locale.
+    const bool tabs = options.format == "tsv";
     TextOptions text;
     text.width = options.width != 0 ? options.width : output_width();
     text.color = wants_color(options.color);
-    text.utf8 = !options.ascii && locale_is_utf8();
+    text.utf8 = !options.ascii && (tabs || locale_is_utf8());
     text.per_rank = options.per_rank;
     text.left_out = options.left_out;
+    if (options.tally) return write_tally(profile, occupancy_beside(path), tabs, text);
     if (!options.site.empty()) return write_site_report(profile, options.site, text);
     return write_text_report(profile, text);
 }

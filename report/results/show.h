@@ -6,11 +6,11 @@
 
 namespace dwell {
 
-// Returns the exit code.
 // Files that `dwell run --tally` writes beside a profile: between both stands the host.
 constexpr const char* kOccupancyPrefix = "ncpu.";
 constexpr const char* kOccupancySuffix = ".tsv";
 
+// Returns the exit code.
 int report_command(const ReportOptions& options);
 
 // Columns of the terminal `file`, within the limits of a report; 0: not a terminal.

@@ -43,15 +43,15 @@ Row heads(std::initializer_list<const char*> first, bool tabs) {
     return row;
 }
 
-std::string name_of(const TallyRoutine& routine) {
-    return printable(short_name(routine.name, true), true);
+std::string name_of(const TallyRoutine& routine, bool utf8) {
+    return printable(short_name(routine.name, utf8), utf8);
 }
 
-Table routine_table(const Tally& tally, bool tabs) {
+Table routine_table(const Tally& tally, bool tabs, bool utf8) {
     Table table{"ROUTINE SUMMARY", {heads({"", "Routine"}, tabs)}, 1};
     table.rows[0].push_back(tabs ? "Commn Index" : "Index");
     for (const TallyRoutine& routine : tally.routines) {
-        Row row = {std::to_string(table.rows.size()), name_of(routine)};
+        Row row = {std::to_string(table.rows.size()), name_of(routine, utf8)};
         add_times(routine.times, &row);
         row.push_back(fmt::format("{:.3f}", share(blocking_ns(routine.times), tally.life_ns)));
         table.rows.push_back(std::move(row));
@@ -69,33 +69,33 @@ Table node_table(const std::string& title, const std::map<uint32_t, TallyTimes>&
     return table;
 }
 
-std::vector<Table> tables_of(const Tally& tally, bool tabs) {
-    std::vector<Table> tables = {routine_table(tally, tabs)};
+std::vector<Table> tables_of(const Tally& tally, bool tabs, bool utf8) {
+    std::vector<Table> tables = {routine_table(tally, tabs, utf8)};
     if (tally.ranks.empty()) return tables;
     tables.push_back(node_table("NODE SUMMARY", tally.ranks, tabs));
     for (const TallyRoutine& routine : tally.routines) {
         if (blocking_ns(routine.times) == 0) continue;
-        const std::string title = "STATISTICS FOR ROUTINE " + name_of(routine);
+        const std::string title = "STATISTICS FOR ROUTINE " + name_of(routine, utf8);
         tables.push_back(node_table(title, routine.ranks, tabs));
     }
     return tables;
 }
 
 // Tables with tabs, an empty line between them.
-std::vector<Table> tables_in(const std::string& text) {
+std::vector<Table> tables_in(const std::string& text, bool utf8) {
     std::vector<Table> tables;
     std::istringstream lines(text);
     bool begins = true;
     for (std::string line; std::getline(lines, line); begins = line.empty()) {
         if (line.empty()) continue;
         if (begins) {
-            tables.push_back({printable(line, true), {}, 0});
+            tables.push_back({printable(line, utf8), {}, 0});
             continue;
         }
         Row row;
         std::istringstream fields(line);
         for (std::string field; std::getline(fields, field, '\t');) {
-            row.push_back(printable(field, true));
+            row.push_back(printable(field, utf8));
         }
         tables.back().rows.push_back(std::move(row));
     }
@@ -110,7 +110,7 @@ std::string with_tabs(const Table& table) {
 }
 
 // Names are cut where a row has no room for them.
-std::string in_columns(const Table& table, size_t width) {
+std::string in_columns(const Table& table, size_t width, bool utf8) {
     std::vector<size_t> widths(table.rows[0].size(), 0);
     size_t others = 0;
     for (const Row& row : table.rows) {
@@ -130,7 +130,7 @@ std::string in_columns(const Table& table, size_t width) {
         for (size_t i = 0; i < row.size() && i < widths.size(); ++i) {
             const int room = static_cast<int>(widths[i]);
             if (i != 0) line += "  ";
-            line += i == table.names ? pad_right(cut_middle(row[i], room, true), room)
+            line += i == table.names ? pad_right(cut_middle(row[i], room, utf8), room)
                                      : pad_left(row[i], room);
         }
         text += line + "\n";
@@ -140,14 +140,16 @@ std::string in_columns(const Table& table, size_t width) {
 
 }  // namespace
 
-std::string write_tally(const Profile& profile, const std::string& sampled, bool tabs, int width) {
+std::string write_tally(const Profile& profile, const std::string& sampled, bool tabs,
+                        const TextOptions& options) {
     const Tally tally = tally_of(profile);
-    std::vector<Table> tables = tables_of(tally, tabs);
-    for (Table& table : tables_in(sampled)) tables.push_back(std::move(table));
+    std::vector<Table> tables = tables_of(tally, tabs, options.utf8);
+    for (Table& table : tables_in(sampled, options.utf8)) tables.push_back(std::move(table));
+    const auto width = static_cast<size_t>(options.width);
     std::string text;
     for (const Table& table : tables) {
         if (!text.empty()) text += "\n";
-        text += tabs ? with_tabs(table) : in_columns(table, static_cast<size_t>(width));
+        text += tabs ? with_tabs(table) : in_columns(table, width, options.utf8);
     }
     if (tally.ranks.empty()) text += "\nThe profile holds no figures of single ranks.\n";
     return text;

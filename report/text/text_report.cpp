@@ -21,7 +21,7 @@ void draw_notes(const Profile& profile, TextCanvas* canvas) {
 // As `dwell run --watchdog` printed it.
 void draw_watchdog(const Profile& profile, TextCanvas* canvas) {
     if (profile.watchdog.empty()) return;
-    canvas->title("Said by the watchdog", "while nothing moved");
+    canvas->title("Report of the watchdog", "while nothing moved");
     std::istringstream lines(profile.watchdog);
     for (std::string text; std::getline(lines, text);) {
         Line line;

@@ -31,7 +31,8 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
 
 // The tables of AIMS's tally, in columns or, with `tabs`, with a tab between fields. `sampled`:
 // further tables with tabs, as `dwell run --tally` wrote them.
-std::string write_tally(const Profile& profile, const std::string& sampled, bool tabs, int width);
+std::string write_tally(const Profile& profile, const std::string& sampled, bool tabs,
+                        const TextOptions& options);
 
 // The text of rank 0 at the end of a run: the lost part of the time, the main cause, and what to
 // type next. At most kVerdictLines lines. `directory` contains the profile (empty: there is none).

@@ -88,9 +88,8 @@ void draw_time_axis(const Profile& profile, TextCanvas* canvas) {
     const AxisColumns axis = axis_columns(profile.axis, static_cast<size_t>(room));
     if (axis.columns.size() < kFewestColumns) return;
     const bool utf8 = canvas->utf8();
-    canvas->title("Over time",
-                  fmt::format("a character is {}; height: share of the highest, at the right",
-                              time_text(static_cast<double>(axis.width_ns), utf8)));
+    canvas->title("Over time", fmt::format("one character: {}; full height: the value at the right",
+                                           time_text(static_cast<double>(axis.width_ns), utf8)));
     AxisFigures all{};
     for (const AxisColumn& column : axis.columns) {
         for (uint64_t AxisFigures::*figure : kAxisFigures) all.*figure += column.sum.*figure;

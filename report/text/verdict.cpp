@@ -138,10 +138,12 @@ struct Judgement {
 // With little room the second loss is dropped first, then the time.
 std::string verdict_text(const Profile& profile, const Job& job, const Judgement& judgement,
                          int room, bool utf8) {
-    std::string text = "dwell verdict: " + program_name(profile, room, utf8);
     const std::string end = end_text(profile, job);
-    if (!end.empty()) text += " broke off: " + end + ". ";
-    if (!profile.ending.empty()) text.clear();  // ending_text() has said so
+    std::string text;
+    if (profile.ending.empty()) {  // else ending_text() has said so
+        text = "dwell verdict: " + program_name(profile, room, utf8);
+        if (!end.empty()) text += " broke off: " + end + ". ";
+    }
     if (!judgement.is_notable(0)) {
         const uint64_t off_ns = off_processor_ns(profile);
         const std::string share = judgement.share(computed_ns(profile) - off_ns);

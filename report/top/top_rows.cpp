@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "report/console/cli.h"
 #include "report/figures/names.h"
 #include "summarize/model/profile_walk.h"
 #include "summarize/model/source_paths.h"
@@ -18,11 +19,7 @@ namespace dwell {
 namespace {
 
 constexpr uint64_t kSmallPart = 2000;  // of the whole time: shown as 0.0 %
-
-constexpr const char* kColumnWords[] = {"time",     "self", "computation", "transfer", "wait",
-                                        "omp_wait", "idle", "io",          "calls",    "sent",
-                                        "received", "open", "name"};
-static_assert(std::size(kColumnWords) == kTopFigures + 1);
+static_assert(std::size(kTopColumnWords) == kTopFigures + 1);
 
 uint64_t& at(RowFigures* figures, TopColumn column) {
     return (*figures)[static_cast<size_t>(column)];
@@ -65,11 +62,11 @@ void sort_rows(TopColumn column, Rows* rows) {
 
 }  // namespace
 
-const char* column_word(TopColumn column) { return kColumnWords[static_cast<size_t>(column)]; }
+const char* column_word(TopColumn column) { return kTopColumnWords[static_cast<size_t>(column)]; }
 
 std::optional<TopColumn> column_of_word(const std::string& word) {
-    for (size_t i = 0; i < std::size(kColumnWords); ++i) {
-        if (word == kColumnWords[i]) return static_cast<TopColumn>(i);
+    for (size_t i = 0; i < std::size(kTopColumnWords); ++i) {
+        if (word == kTopColumnWords[i]) return static_cast<TopColumn>(i);
     }
     return std::nullopt;
 }

@@ -34,7 +34,7 @@ def hang():
         profile = recover(kept_records(run), scratch(f"made{around}"))
         check(SAID in profile.json["watchdog"], "in the recovered profile")
         with open(scratch(f"made{around}/report.txt"), encoding="utf-8") as report:
-            check("Said by the watchdog" in report.read(), "in the recovered report")
+            check("Report of the watchdog" in report.read(), "in the recovered report")
 
 
 @case

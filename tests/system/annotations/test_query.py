@@ -224,12 +224,15 @@ def example():
     """examples/adapt.c as its head says: with dwell rank 0 gets less work, without it as much."""
     binary = os.path.join(os.path.dirname(os.path.dirname(DWELL)), "examples", "adapt")
     skip_unless(os.path.exists(binary), "example adapt was not built")
-    run = execute(mpirun(2, DWELL, "run", "-q", "-o", scratch("adapt"), binary), 2)
-    check_equal(run.code, 0, run.describe())
-    units = [int(number) for number in re.findall(r"\d+", run.stdout)]
-    check_equal((len(units), sum(units)), (2, 500), run.describe())
-    # By arithmetic 100 and 400. A machine that takes processors away makes either slower.
-    check(units[0] <= 200, run.describe())
+
+    def attempt():
+        run = execute(mpirun(2, DWELL, "run", "-q", "-o", scratch("adapt"), binary), 2)
+        check_equal(run.code, 0, run.describe())
+        units = [int(number) for number in re.findall(r"\d+", run.stdout)]
+        check_equal((len(units), sum(units)), (2, 500), run.describe())
+        # By arithmetic 100 and 400. A machine that takes processors away makes either slower.
+        check(units[0] <= 200, run.describe())
+    repeated(attempt)
     alone = execute(mpirun(2, binary), 2)
     check_equal((alone.code, alone.stdout), (0, "units: 250 250\n"), alone.describe())
 

@@ -169,6 +169,33 @@ TEST_F(CliTest, ReportChecksItsValues) {
     EXPECT_FALSE(parse_report({"--over-time"}));
 }
 
+TEST_F(CliTest, TallyHasItsOwnFormats) {
+    const auto tally = parse_report({"--tally", "--format", "tsv", "--width", "80", "--ascii"});
+    ASSERT_TRUE(tally);
+    EXPECT_TRUE(tally->tally);
+    EXPECT_TRUE(parse_report({"--tally"}));
+    for (const char* format : {"json", "csv"}) {
+        EXPECT_FALSE(parse_report({"--tally", "--format", format}));
+    }
+    EXPECT_FALSE(parse_report({"--format", "tsv"}));
+    for (const std::vector<std::string>& other : std::vector<std::vector<std::string>>{
+             {"--site", "p3"}, {"--left-out"}, {"--per-rank"}, {"--color", "auto"}}) {
+        std::vector<std::string> words = {"--tally"};
+        words.insert(words.end(), other.begin(), other.end());
+        const auto end = parse_report(words);
+        ASSERT_FALSE(end) << other[0];
+        EXPECT_EQ(end.error().code, 2);
+        EXPECT_NE(end.error().text.find(other[0]), std::string::npos) << end.error().text;
+    }
+    EXPECT_TRUE(parse_run({"--tally", "app"})->tally);
+    EXPECT_FALSE(parse_run({"app", "--tally"})->tally);
+    setenv("DWELL_TALLY", "1", 1);
+    EXPECT_TRUE(parse_run({"app"})->tally);
+    setenv("DWELL_TALLY", "yes", 1);
+    EXPECT_FALSE(parse_run({"app"}));
+    unsetenv("DWELL_TALLY");
+}
+
 TEST_F(CliTest, SitesChecksItsValues) {
     const auto options = parse_sites({"--relations", "--format", "csv", "a.out", "libb.so"});
     ASSERT_TRUE(options);

@@ -110,6 +110,32 @@ TEST_F(OutputTest, MovingRemovesTheOriginalOnlyAtTheEnd) {
     EXPECT_FALSE(fs::exists(folder_ + "/a"));
 }
 
+TEST_F(OutputTest, TemporaryFilesGoWhenNobodyHasWrittenForAMinute) {
+    for (const time_t age_s : {50, 70}) {
+        ASSERT_TRUE(write_file(folder_ + "/a.aB3xyZ", "half"));
+        const timespec then{time(nullptr) - age_s, 0};
+        const timespec times[] = {then, then};
+        ASSERT_EQ(utimensat(AT_FDCWD, (folder_ + "/a.aB3xyZ").c_str(), times, 0), 0);
+        remove_interrupted(folder_ + "/a.aB3xyZ");
+        EXPECT_EQ(fs::exists(folder_ + "/a.aB3xyZ"), age_s < 60);
+    }
+}
+
+TEST_F(OutputTest, ACopyIsChangedBeforeItHasItsName) {
+    ASSERT_TRUE(write_file(folder_ + "/a", "content"));
+    const auto change = [&](int file) {
+        EXPECT_FALSE(fs::exists(folder_ + "/b"));
+        EXPECT_EQ(pwrite(file, "C", 1, 0), 1);
+        return Outcome{};
+    };
+    ASSERT_TRUE(copy_file(folder_ + "/a", folder_ + "/b", change));
+    EXPECT_EQ(*read_whole_file(folder_ + "/b"), "Content");
+    ASSERT_TRUE(write_file(folder_ + "/b", "moved"));
+    ASSERT_TRUE(copy_file(folder_ + "/a", folder_ + "/b", [](int) { return Outcome{}; }));
+    EXPECT_EQ(*read_whole_file(folder_ + "/b"), "moved");
+    EXPECT_EQ(entries(), 2u);
+}
+
 TEST_F(OutputTest, DirectoriesAreMadeAllTheWay) {
     EXPECT_TRUE(make_directories(folder_ + "/x/y/z"));
     EXPECT_TRUE(make_directories(folder_ + "/x/y/z"));

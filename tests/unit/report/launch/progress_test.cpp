@@ -2,6 +2,8 @@
 #include "report/launch/progress.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "runtime/contract/mpi_calls.h"
 #include "tests/unit/support/synthetic_records.h"
@@ -18,11 +20,13 @@ struct OneThread {
     uint64_t tests = 100;
     uint64_t found = 2;
     bool in_receive = false;
-    uint64_t processor_ns = 0;
+    std::optional<uint64_t> processor_ns = 0;
+    bool is_visible = true;
 
     Progress progress() const {
         RecordFile file{0, 1};
         file.header().state = FileState::kRunning;
+        file.header().pid_namespace = is_visible ? 0 : 1;  // no namespace has this inode
         file.add_module(1, "/bin/app", "id");
         const CellIndex root = file.add_thread(0, {});
         const CellIndex receive =
@@ -67,6 +71,21 @@ TEST(Progress, ABusyProcessorIsOutsideOfCallsOnly) {
     EXPECT_FALSE(moves({.in_receive = true}, {.in_receive = true, .processor_ns = kSecond_ns}));
     // Who waits for a file, or is stopped, uses none.
     EXPECT_FALSE(moves({}, {.processor_ns = kSecond_ns / 100}));
+}
+
+TEST(Progress, AThreadThatMayComputeIs) {
+    EXPECT_TRUE(moves({}, {.processor_ns = std::nullopt}));
+    EXPECT_TRUE(moves({.processor_ns = std::nullopt}, {}));
+    EXPECT_FALSE(moves({.in_receive = true}, {.in_receive = true, .processor_ns = std::nullopt}));
+    // Its process number belongs to another process here.
+    EXPECT_TRUE(moves({.is_visible = false}, {.is_visible = false}));
+}
+
+TEST(Progress, AThreadThatHasEndedUsesNoProcessor) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    waitpid(child, nullptr, 0);
+    EXPECT_EQ(processor_ns(child, child), 0u);
 }
 
 TEST(Progress, AThreadThatComesOrGoesIs) {

@@ -46,6 +46,27 @@ class CrashRecovery : public testing::Test {
             file.write(reinterpret_cast<const char*>(&header), sizeof header);
         }
     }
+    // The record of a process that runs.
+    void leave_record(int rank, FileState state = FileState::kRunning) const {
+        FileHeader header{};
+        header.magic = kRecordMagic;
+        header.version = kRecordLayoutVersion;
+        header.state = state;
+        header.pid = getpid();
+        strcpy(header.job, "job");
+        const std::string directory = folder_ + "/dwell-" + std::to_string(getuid()) + "-job";
+        fs::create_directory(directory);
+        std::ofstream file(directory + "/rank." + std::to_string(rank), std::ios::binary);
+        file.write(reinterpret_cast<const char*>(&header), sizeof header);
+        fs::create_symlink("job", directory + "/told");  // another process prints
+    }
+    Recovery rescue_of(int rank) const {
+        Recovery rescue;
+        rescue.job = "job";
+        rescue.own_rank = rank;
+        rescue.out_directory = folder_ + "/out";
+        return rescue;
+    }
     // A process that reports for one rank; exits with 0 when it kept no records.
     pid_t parent_of(int rank) const {
         const pid_t pid = fork();
@@ -94,6 +115,49 @@ TEST_F(CrashRecovery, RecordsOfAnotherHostStay) {
         name_unfinished_runs({});
         EXPECT_EQ(fs::exists(directory + "/rank.0"), elsewhere);
     }
+}
+
+TEST_F(CrashRecovery, CopiesGoWhenTheJobEndsWell) {
+    for (const FileState state : {FileState::kRunning, FileState::kFinalized}) {
+        leave_record(0, state);
+        const SavedRecords saved = save_records(rescue_of(0));
+        ASSERT_EQ(saved.copies, std::vector<std::string>{folder_ + "/out/rank.0"});
+        remove_copies(saved, 60);
+        EXPECT_FALSE(fs::exists(folder_ + "/out"));
+        fs::remove_all(folder_ + "/dwell-" + std::to_string(getuid()) + "-job");
+    }
+}
+
+TEST_F(CrashRecovery, NobodyWaitsLongForCopies) {
+    SavedRecords saved;
+    saved.copier = fork();
+    if (saved.copier == 0) {
+        for (;;) pause();
+    }
+    remove_copies(saved, 0);
+    int status = 0;
+    EXPECT_EQ(waitpid(saved.copier, &status, 0), saved.copier);
+    EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+// Another parent was faster than the copy.
+TEST_F(CrashRecovery, ACopyReplacesNoRecord) {
+    leave_record(0);
+    const std::string job = folder_ + "/dwell-" + std::to_string(getuid()) + "-job";
+    fs::create_directory(folder_ + "/out");
+    fs::copy_file(job + "/rank.0", folder_ + "/out/rank.0");
+    remove_copies(save_records(rescue_of(0)), 60);
+    EXPECT_TRUE(fs::exists(folder_ + "/out/rank.0"));
+}
+
+// The parent of another rank moves all records of the dead.
+TEST_F(CrashRecovery, RecordsThatWereMovedOverACopyStay) {
+    leave_record(0);
+    const SavedRecords saved = save_records(rescue_of(0));
+    const std::string record = folder_ + "/dwell-" + std::to_string(getuid()) + "-job/rank.0";
+    ASSERT_TRUE(move_file(record, folder_ + "/out/rank.0"));
+    remove_copies(saved, 60);
+    EXPECT_TRUE(fs::exists(folder_ + "/out/rank.0"));
 }
 
 TEST(Words, AreTypedWithTheEscapesOfALine) {

@@ -3,6 +3,7 @@
 // others follow by arithmetic.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "report/figures/text_style.h"
@@ -43,7 +44,8 @@ TEST(Tally, HasTheFiguresOfTheManual) {
     add_routine(&builder, "bin_to_dec", 508, 0, 0);
     add_routine(&builder, "dec_to_bin", 128, 0, 0);
     builder.compute(0, 0, 117 * samples::kMs);
-    const std::vector<std::string> lines = lines_of(write_tally(builder.finish(), "", true, 80));
+    const std::vector<std::string> lines =
+        lines_of(write_tally(builder.finish(), "", true, {.width = 80}));
     ASSERT_GE(lines.size(), 7u);
     EXPECT_EQ(lines[0], "ROUTINE SUMMARY");
     EXPECT_EQ(lines[1],
@@ -67,7 +69,7 @@ TEST(Tally, DividesRoutinesByRank) {
         builder.calls(sum, rank, {1, (2 - rank) * samples::kSecond, 0, 8, 8, 1});
         builder.calls(set_up, rank, {1, samples::kSecond, 0, 0, 0, 1});  // not counted
     }
-    const std::string text = write_tally(builder.finish(), "", true, 80);
+    const std::string text = write_tally(builder.finish(), "", true, {.width = 80});
     EXPECT_NE(text.find("\nNODE SUMMARY\n"
                         "Node\tBusy Time\tGlobal Blocking\tSend Blocking\tRecv Blocking\t"
                         "Life Time\t% Comm\n"
@@ -85,7 +87,7 @@ TEST(Tally, FitsIntoItsColumns) {
     Builder builder(1, "app");
     add_routine(&builder, "a_very_long_name_that_needs_more_room_than_there_is", 1000, 500, 250);
     const std::string sampled = "NCPU STATISTIC, sampled\nRoutine\t1\t2\nstep\t0.100\t12.000\n";
-    const std::string text = write_tally(builder.finish(), sampled, false, 80);
+    const std::string text = write_tally(builder.finish(), sampled, false, {.width = 80});
     for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), 80) << line;
     EXPECT_NE(text.find("NCPU STATISTIC, sampled\nRoutine      1       2\n"
                         "step     0.100  12.000\n"),
@@ -93,12 +95,31 @@ TEST(Tally, FitsIntoItsColumns) {
         << text;
 }
 
+TEST(Tally, IsAsciiIfWanted) {
+    Builder builder(1, "app");
+    add_routine(&builder,
+                "gr\xc3\xb6\xc3\x9f"
+                "e_of_a_very_long_name_that_needs_more_room",
+                1000, 500, 250);
+    const Profile profile = builder.finish();
+    const std::string sampled =
+        "NCPU STATISTIC\nRoutine\t1\ngr\xc3\xb6\xc3\x9f"
+        "e\t0.100\n";
+    const auto is_ascii = [](const std::string& text) {
+        return std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
+    };
+    for (const bool tabs : {true, false}) {
+        EXPECT_TRUE(is_ascii(write_tally(profile, sampled, tabs, {.width = 60, .utf8 = false})));
+        EXPECT_FALSE(is_ascii(write_tally(profile, sampled, tabs, {.width = 60})));
+    }
+}
+
 TEST(Tally, SaysThatRanksAreNotKnown) {
     Builder builder(1, "app");
     add_routine(&builder, "step", 1000, 500, 250);
     Profile profile = builder.finish();
     profile.rows.clear();
-    const std::string text = write_tally(profile, "", true, 80);
+    const std::string text = write_tally(profile, "", true, {.width = 80});
     EXPECT_NE(text.find("no figures of single ranks"), std::string::npos);
     EXPECT_EQ(text.find("NODE SUMMARY"), std::string::npos);
 }

@@ -55,7 +55,8 @@ TEST(OverTime, OneLineForEachPartOfTheTime) {
     options.width = 80;
     const std::string text = write_text_report(waits_later(), options);
     EXPECT_NE(text.find("Over time"), std::string::npos);
-    EXPECT_NE(text.find("a character is 1.05 ms"), std::string::npos);
+    EXPECT_NE(text.find("one character: 1.05 ms; full height: the value at the right"),
+              std::string::npos);
     EXPECT_EQ(line_with(text, "computation  "), "  computation    ████▄▄▄▄     100.0 %");
     EXPECT_EQ(line_with(text, "waiting  "), "  waiting            ████      50.0 %");
     EXPECT_EQ(line_with(text, "phase  "), "  phase              aaaa");

@@ -475,7 +475,7 @@ TEST(Verdict, ReportShowsWhatTheWatchdogSaid) {
     EXPECT_EQ(write_text_report(profile, options).find("watchdog"), std::string::npos);
     profile.watchdog = "nothing has moved for 60 s\n\n  main  ranks 0,1\n";
     const std::string report = write_text_report(profile, options);
-    EXPECT_NE(report.find("Said by the watchdog"), std::string::npos);
+    EXPECT_NE(report.find("Report of the watchdog"), std::string::npos);
     EXPECT_NE(report.find("\n    main  ranks 0,1\n"), std::string::npos);
 }
 
