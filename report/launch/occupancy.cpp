@@ -109,10 +109,9 @@ void Occupancy::find_files(const std::string& directory) {
         if (known == files_.end()) {
             const FileHeader& header = records.header();
             if (host_.empty()) {
-                host_ = std::string(header.host, strnlen(header.host, sizeof header.host));
-                job_ = std::string(header.job, strnlen(header.job, sizeof header.job));
-                program_ =
-                    std::string(header.program, strnlen(header.program, sizeof header.program));
+                host_ = text_in(header.host);
+                job_ = text_in(header.job);
+                program_ = text_in(header.program);
             }
             files_.push_back({name, std::move(records), {}});
         } else if (records.bytes() > known->records.bytes()) {  // it has grown
@@ -162,11 +161,7 @@ bool Occupancy::find_place(File* file, Place* place) {
         if (open.thread == number) *place = place_of(open.node);
     }
     merged_.ranks = RankList();
-    merged_.open.clear();
-    merged_.open_comms.clear();
-    merged_.open_locks.clear();
-    merged_.open_requests.clear();
-    merged_.processes.clear();
+    clear_places(&merged_);
     if (innermost(file->records, *thread) == cell) file->places[cell] = *place;
     return true;
 }

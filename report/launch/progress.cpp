@@ -59,7 +59,7 @@ std::optional<uint64_t> processor_ns(int32_t pid, int32_t tid) {
 std::set<uint32_t> invisible_ranks(const Merged& merged) {
     std::set<uint32_t> ranks;
     for (const MergedProcess& process : merged.processes) {
-        if (!is_own_pid_namespace(process.pid_namespace)) ranks.insert(process.rank);
+        if (!is_visible("", process.pid_namespace)) ranks.insert(process.rank);
     }
     return ranks;
 }

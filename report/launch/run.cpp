@@ -288,7 +288,7 @@ void say_notes(StatusPage* page, StatusPage* outer, JobLines* lines) {
     for (uint32_t i = 0; i < std::min(status_read(&page->notes), kStatusNotes); ++i) {
         const StatusPage::Note& note = page->note[i];
         const std::vector<int> ranks(note.ranks, note.ranks + std::min(note.count, kStatusRanks));
-        const std::string text(note.text, strnlen(note.text, sizeof note.text));
+        const std::string text = text_in(note.text);
         if (outer != nullptr) {
             for (const int rank : ranks) status_note(outer, text.c_str(), rank);
         } else if (launcher_rank() >= 0 || ranks.front() < 0) {

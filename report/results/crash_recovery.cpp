@@ -61,14 +61,10 @@ bool is_own_and_writable(const std::string& directory) {
            about.st_uid == geteuid() && access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
-std::string text_of(const char* text, size_t size) {
-    return std::string(text, strnlen(text, size));
-}
-
 std::string program_of(const std::string& path) {
     const std::optional<FileHeader> header = read_header(path);
     if (!header) return "program";
-    return fs::path(text_of(header->program, sizeof header->program)).filename().string();
+    return fs::path(text_in(header->program)).filename().string();
 }
 
 // Sets `run` to the name that the first process chose.
@@ -85,7 +81,7 @@ bool first_to_speak(const std::string& directory, std::string* run) {
 bool keeps_others(const std::string& directory, const std::string& job) {
     for (const RankFile& file : all_record_files(directory)) {
         const std::optional<FileHeader> header = read_header(directory + "/" + file.name);
-        if (header && text_of(header->job, sizeof header->job) != job) return true;
+        if (header && text_in(header->job) != job) return true;
     }
     return false;
 }
@@ -96,8 +92,7 @@ bool another_host_reported(const std::string& shelter, const std::string& job) {
     gethostname(own_host, sizeof own_host - 1);
     for (const std::string& name : record_files(shelter)) {
         const std::optional<FileHeader> header = read_header(shelter + "/" + name);
-        if (header && text_of(header->job, sizeof header->job) == job &&
-            text_of(header->host, sizeof header->host) != own_host) {
+        if (header && text_in(header->job) == job && text_in(header->host) != own_host) {
             return true;
         }
     }
@@ -311,7 +306,7 @@ std::string place_of_earlier_records(const std::string& directory, const std::st
             : (plain.parent_path() / (run + kBeforeSuffix)).string() + std::string(kShelterSuffix);
     for (const std::string& name : record_files(beside)) {
         const std::optional<FileHeader> header = read_header(beside + "/" + name);
-        if (header && text_of(header->job, sizeof header->job) == job) return beside;
+        if (header && text_in(header->job) == job) return beside;
     }
     return {};
 }

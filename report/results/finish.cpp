@@ -35,9 +35,7 @@ constexpr const char* kMergedFile = "merged";
 constexpr const char* kProfileFile = "/profile.json";
 constexpr int kMostBeside = 10'000;
 
-std::string job_of(const Merged& merged) {
-    return std::string(merged.job, strnlen(merged.job, sizeof merged.job));
-}
+std::string job_of(const Merged& merged) { return text_in(merged.job); }
 
 // The name of this run for directories, after the program of its first rank.
 std::string name_of_run(const Merged& merged) {
@@ -186,7 +184,7 @@ std::string directory_of_records(const std::string& directory) {
         const std::optional<FileHeader> header = read_header(directory + "/" + name);
         char path[4096];
         if (!header || header->version != kRecordLayoutVersion) continue;
-        const std::string job(header->job, strnlen(header->job, sizeof header->job));
+        const std::string job = text_in(header->job);
         return record_directory(path, sizeof path, job.c_str()) ? path : "";
     }
     return {};

@@ -128,8 +128,7 @@ void add_newest(const void* file, size_t bytes, NewestTimes* times) {
 }
 
 int64_t newest_time(const NewestTimes& times, const FileHeader& header) {
-    const auto newest =
-        times.find(std::string(header.host, strnlen(header.host, sizeof header.host)));
+    const auto newest = times.find(text_in(header.host));
     return newest != times.end() ? newest->second : 0;
 }
 

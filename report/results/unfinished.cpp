@@ -23,10 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t kLongestPath = 1 << 16;
 
-std::string text_of(const char* text, size_t size) {
-    return std::string(text, strnlen(text, size));
-}
-
 // The working directory of a record file's program at its start; empty when unknown.
 std::string start_directory(const std::string& path, const FileHeader& header) {
     std::ifstream file(path, std::ios::binary);
@@ -51,7 +47,7 @@ bool is_own_directory(const fs::path& path) {
 bool may_go_on(const std::string& path, const FileHeader& header) {
     char own_host[sizeof header.host] = {};
     gethostname(own_host, sizeof own_host - 1);
-    return text_of(header.host, sizeof header.host) != own_host || owner_is_alive(path);
+    return text_in(header.host) != own_host || owner_is_alive(path);
 }
 
 void name_run(const std::string& directory) {
@@ -77,8 +73,8 @@ void name_run(const std::string& directory) {
     }
     std::error_code error;
     if (!fs::equivalent(start_directory(first_path, *first), ".", error)) return;
-    const std::string program = text_of(first->program, sizeof first->program);
-    const std::string run = run_name(program, text_of(first->job, sizeof first->job));
+    const std::string program = text_in(first->program);
+    const std::string run = run_name(program, text_in(first->job));
     if (access(("dwell-" + run + "/profile.json").c_str(), F_OK) == 0) return;
     say("records of an unfinished run of " + fs::path(program).filename().string() +
         " that was started here; to see what was counted type: dwell recover " +

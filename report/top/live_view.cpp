@@ -140,7 +140,7 @@ void LiveView::find_files() {
         Rank added{name, std::move(*file), header};
         added.is_visible = is_visible(header);
         // Another process may have its process id now.
-        added.is_gone = added.is_visible && !owner_is_alive(directory_ + "/" + name);
+        added.is_gone = added.is_visible && !process_maps(header.pid, directory_ + "/" + name);
         ranks_.emplace(rank, std::move(added));
         built_ns_ = 0;
     }
@@ -303,7 +303,7 @@ void LiveView::note_ends() {
     for (auto& [number, rank] : ranks_) {
         rank.header = rank.file.header();
         const bool ended = rank.header.state != FileState::kRunning;
-        const bool is_dead = rank.is_visible && process_state(rank.header.pid) == '\0';
+        const bool is_dead = rank.is_visible && !process_is_alive(rank.header.pid);
         rank.is_gone = rank.is_gone || ended || is_dead;
     }
 }
