@@ -67,7 +67,8 @@ std::string ending_of(const std::string& directory, const Merged& merged) {
         } else if (position.is_in_call) {
             in_calls.push_back(i);
         } else {
-            computing[where_it_is(position)].insert(position.rank);
+            const std::string where = where_it_is(position);
+            computing[where.empty() ? "outside of MPI" : where].insert(position.rank);
         }
         least_ns = std::min(least_ns, position.end_unix_ns - position.since_unix_ns);
     }

@@ -471,6 +471,8 @@ bool RecordReader::add_rest_of_life(const ThreadSpan& thread) {
 }
 
 bool RecordReader::add_rank() {
+    TextRecord directory;
+    doubt(load(header_.start_directory, &directory) && directory.bytes == 0);
     MergedRank rank = figures_;
     rank.rank = rank_;
     rank.pid = header_.pid;

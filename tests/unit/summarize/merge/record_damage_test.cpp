@@ -36,6 +36,7 @@ TEST(RecordDamage, WhatIsLinkedAndEmptyIsDamage) {
     file.wait(whole.send).partner_count = 2;
     const CellIndex block = file.add_named(whole.root, SiteKind::kBlock, "part", {1, 5, 5, 5});
     file.add_cause(7, 0xabc, 2, 15, 15);
+    file.header().start_directory = file.add_text("/home/u");
     const CellIndex off_site = file.add_off_site(SiteKind::kLoop, 1, 0x60);
     EXPECT_FALSE(is_damaged(file));
     const CellIndex first_partner = file.wait(whole.send).first_partner;
@@ -43,6 +44,7 @@ TEST(RecordDamage, WhatIsLinkedAndEmptyIsDamage) {
     const std::map<std::string, CellIndex> linked = {
         {"module", file.header().first_module},
         {"thread", file.header().first_thread},
+        {"start directory", file.header().start_directory},
         {"root", whole.root},
         {"call", whole.call},
         {"send", whole.send},
