@@ -162,6 +162,13 @@ bool process_is_alive(pid_t pid) {
     return state != '\0' && state != 'Z' && state != 'X';
 }
 
+void raise_file_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void ignore_size_signal() {
     struct sigaction ignored {};
     ignored.sa_handler = SIG_IGN;

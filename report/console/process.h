@@ -33,6 +33,9 @@ char process_state(pid_t pid);
 // A zombie is not: it does nothing more.
 bool process_is_alive(pid_t pid);
 
+// Lets this process open as many files as it may at most. Processes that it starts then may, too.
+void raise_file_limit();
+
 // Makes reaching RLIMIT_FSIZE an error of write(2) in this process, instead of a signal; programs
 // of run_process() start with SIGXFSZ unchanged.
 void ignore_size_signal();

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "report/console/process.h"
 #include "report/results/crash_recovery.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/process/clock.h"
@@ -37,14 +37,6 @@ FileHeader* map_header(const std::string& path) {
     return bytes != MAP_FAILED ? static_cast<FileHeader*>(bytes) : nullptr;
 }
 
-// One descriptor for each process of the host.
-void raise_file_limit() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 // Waking up to look whether a job has begun must not disturb it: less and less often.
 int wait_after(uint64_t since_ns) {
     const uint64_t part_ms = (monotonic_ns() - since_ns) / kPartOfAge / 1'000'000;
@@ -54,7 +46,7 @@ int wait_after(uint64_t since_ns) {
 }  // namespace
 
 void DeathWatch::start() {
-    raise_file_limit();
+    raise_file_limit();  // one descriptor for each process of the host
     if (page_ != nullptr) thread_.start([this](int stop) { watch(stop); });
 }
 

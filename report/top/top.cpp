@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "report/console/output.h"
+#include "report/console/process.h"
 #include "report/live/live_job.h"
 #include "report/results/show.h"
 #include "report/top/job_list.h"
@@ -262,6 +263,7 @@ int top_command(const TopOptions& options) {
         alarms.push_back(*alarm);
     }
     signal(SIGPIPE, SIG_IGN);
+    raise_file_limit();  // one file for each rank
     return Command(options, std::move(alarms)).run();
 }
 
