@@ -42,7 +42,7 @@ const char* state_text(char state) {
         case 't':
             return "stopped by a debugger";
         case kNotVisible:
-            return "not visible from here (another pid namespace)";
+            return "not visible from here (another host or pid namespace)";
         default:
             return "ended";
     }

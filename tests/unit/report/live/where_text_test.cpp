@@ -195,7 +195,7 @@ TEST(WhereText, SaysThatAProcessIsStoppedOrNotVisible) {
     two.threads[1].state = kNotVisible;
     const std::string text = in_one_line(text_of(two));
     EXPECT_NE(text.find(", stopped"), std::string::npos) << text;
-    EXPECT_NE(text.find("another pid namespace"), std::string::npos) << text;
+    EXPECT_NE(text.find("or pid namespace"), std::string::npos) << text;
     EXPECT_EQ(text.find("ended"), std::string::npos) << text;
 }
 
