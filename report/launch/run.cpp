@@ -455,6 +455,7 @@ int run_command(const RunOptions& given) {
     const bool may_be_serial = !target.launcher && is_alone();
     if (!trouble.empty()) lines->say(trouble + ": " + how_unobserved(target, may_be_serial, hz));
 
+    const pid_t parent = getppid();
     ProcessHooks hooks;
     SampleDrain drain;
     DeathWatch deaths(status.page(), launcher_rank());
@@ -520,7 +521,9 @@ int run_command(const RunOptions& given) {
     if (page != nullptr) {
         update_outer_page(outer, page);
         say_notes(page, outer, lines.get());
-        const bool kept = recover_all(page, options, end.wait_status, term_rescue.term_seen());
+        // A launcher that has gone ended the job, and nobody reads a message.
+        const bool report = term_rescue.term_seen() || getppid() != parent;
+        const bool kept = recover_all(page, options, end.wait_status, report);
         if (!kept) term_rescue.remove_copies();
         if (!is_observed(page) && trouble.empty()) {
             const std::string why =

@@ -18,27 +18,6 @@ namespace dwell {
 namespace {
 
 constexpr size_t kGroupsNamed = 4;
-constexpr int64_t kEndOfAll_ns = 500'000'000;  // a launcher takes part of it to end the others
-
-// Ranks that were not there any more when the last ones ended.
-std::set<uint32_t> gone_before(const Merged& merged, const Positions& positions) {
-    std::set<uint32_t> gone;
-    std::set<uint32_t> guessed;
-    RankReader reader(merged.ranks);
-    for (MergedRank rank{}; reader.next(&rank);) {
-        if (rank.state != static_cast<uint32_t>(FileState::kRunning)) gone.insert(rank.rank);
-        if ((rank.flags & kFileEndGuessed) != 0) guessed.insert(rank.rank);
-    }
-    int64_t last = 0;
-    for (const Position& position : positions.threads) last = std::max(last, position.end_unix_ns);
-    for (const Position& position : positions.threads) {
-        const bool known = guessed.count(position.rank) == 0;
-        if (known && position.end_unix_ns + kEndOfAll_ns < last) gone.insert(position.rank);
-    }
-    return gone;
-}
-
-bool is_first(const Position& position) { return position.thread == 0; }
 
 // "rank 3 computed after MPI_Barrier x.c:9".
 std::string computing_text(const std::string& where, const std::set<uint32_t>& ranks) {
@@ -49,40 +28,40 @@ std::string computing_text(const std::string& where, const std::set<uint32_t>& r
 
 std::string ending_of(const std::string& directory, const Merged& merged) {
     Positions positions = positions_of(merged, nullptr);
-    std::erase_if(positions.threads, [](const Position& position) {
-        return position.end_unix_ns == 0 || !is_first(position);
-    });
+    std::erase_if(positions.threads,
+                  [](const Position& position) { return position.end_unix_ns == 0; });
     if (positions.threads.empty()) return {};
-    positions.gone = gone_before(merged, positions);
     add_findings(directory, merged, &positions);
-    const std::set<uint32_t> stuck = stuck_ranks(waits_of(positions), positions.gone);
-    std::vector<size_t> held;
+    std::set<uint32_t> stuck;
+    const std::vector<size_t> held = stuck_threads(positions, &stuck);
+    std::set<uint32_t> ranks;
     std::vector<size_t> in_calls;
     std::map<std::string, std::set<uint32_t>> computing;
     int64_t least_ns = INT64_MAX;
     for (size_t i = 0; i < positions.threads.size(); ++i) {
         const Position& position = positions.threads[i];
-        if (stuck.count(position.rank) != 0) {
-            held.push_back(i);
-        } else if (position.is_in_call) {
+        if (position.thread != 0) continue;
+        ranks.insert(position.rank);
+        least_ns = std::min(least_ns, position.end_unix_ns - position.since_unix_ns);
+        if (stuck.count(position.rank) != 0) continue;
+        if (position.is_in_call) {
             in_calls.push_back(i);
         } else {
             const std::string where = where_it_is(position);
             computing[where.empty() ? "outside of MPI" : where].insert(position.rank);
         }
-        least_ns = std::min(least_ns, position.end_unix_ns - position.since_unix_ns);
     }
     std::vector<std::string> parts;
     for (const Group& group : groups_of(positions, held)) parts.push_back(sentence_of(group));
     const size_t stuck_parts = parts.size();
-    for (const auto& [where, ranks] : computing) parts.push_back(computing_text(where, ranks));
+    for (const auto& [where, who] : computing) parts.push_back(computing_text(where, who));
     for (const Group& group : groups_of(positions, in_calls)) {
         parts.push_back(group.needed.empty()
                             ? who_text(group.who) +
                                   (group.who.size() == 1 ? " was in " : " were in ") + group.where
                             : sentence_of(group));
     }
-    const bool all = stuck.size() == positions.threads.size();
+    const bool all = stuck.size() == ranks.size();
     std::string text = stuck_parts == 0 ? "At the end "
                        : all            ? "Nobody could go on: "
                                         : begin_sentence(ranks_text(stuck)) + " could not go on: ";

@@ -118,9 +118,6 @@ tl::expected<std::string, std::string> find_job(const std::string& name, const c
                                            jobs.size(), list_text(jobs), command));
 }
 
-namespace {
-
-// Of a job none of whose files could be read.
 std::string unread_text(const std::string& directory, size_t left_out) {
     if (left_out == 0) {
         const bool has_profile = access((directory + "/profile.json").c_str(), F_OK) == 0;
@@ -141,8 +138,6 @@ std::string unread_text(const std::string& directory, size_t left_out) {
     }
     return "no record file in " + directory + " can be read by this version of dwell";
 }
-
-}  // namespace
 
 tl::expected<Merged, std::string> read_job(const std::string& directory, size_t* left_out) {
     Merged merged;

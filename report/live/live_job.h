@@ -36,6 +36,9 @@ tl::expected<std::string, std::string> find_job(const std::string& name, const c
 // read.
 tl::expected<Merged, std::string> read_job(const std::string& directory, size_t* left_out);
 
+// Why none of the files in `directory` could be read: one line. `left_out`: how many there are.
+std::string unread_text(const std::string& directory, size_t left_out);
+
 // A record file as its process changes it.
 class MappedRecords {
   public:

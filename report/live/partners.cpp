@@ -58,6 +58,11 @@ Partners::Partners(const Merged& merged, std::function<std::string(const MergedL
     for (const MergedRequest& request : merged.open_requests) {
         requests_[request.rank].push_back(&request);
     }
+    RankReader ranks(merged.ranks);
+    for (MergedRank rank{}; ranks.next(&rank);) {
+        if (rank.state != static_cast<uint32_t>(FileState::kRunning)) ended_.insert(rank.rank);
+    }
+    for (const MergedComm& comm : merged.open_comms) ended_.erase(comm.rank);
     for (const MergedLock& lock : merged.open_locks) {
         if (!lock.held) wanted_[{lock.rank, lock.thread}] = &lock;
     }
@@ -263,6 +268,10 @@ const Partners::Gathering& Partners::gathering_of(const MergedComm& own,
             const bool other_root = call == merged_.nodes[open.statement].call;
             gathering.elsewhere[other_root ? there : kMpiCalls[call].name].push_back(member->rank);
         }
+    }
+    if (own.id == kWorldId) {
+        gathering.missing.insert(gathering.missing.end(), ended_.begin(), ended_.end());
+        std::sort(gathering.missing.begin(), gathering.missing.end());
     }
     for (const auto& [name, ranks] : gathering.elsewhere) {
         gathering.text += gathering.text.empty() ? "" : " and ";

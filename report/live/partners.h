@@ -58,6 +58,7 @@ class Partners {
     std::map<uint32_t, std::vector<const MergedOpen*>> in_call_;         // by rank
     std::map<uint32_t, std::vector<const MergedRequest*>> requests_;     // by rank
     std::map<std::pair<uint32_t, uint32_t>, const MergedLock*> wanted_;  // by rank and thread
+    std::set<uint32_t> ended_;  // ranks of this host, of which no communicator is known any more
     // By communicator, number of its collectives, and collective_text().
     mutable std::map<std::tuple<uint64_t, uint32_t, std::string>, Gathering> gatherings_;
 };

@@ -16,9 +16,12 @@
 namespace dwell {
 namespace {
 
+bool is_region_end(uint16_t construct) {
+    return construct == static_cast<uint16_t>(OmpConstruct::kImplicitBarrier);
+}
+
 bool is_barrier(uint16_t construct) {
-    return construct == static_cast<uint16_t>(OmpConstruct::kBarrier) ||
-           construct == static_cast<uint16_t>(OmpConstruct::kImplicitBarrier);
+    return construct == static_cast<uint16_t>(OmpConstruct::kBarrier) || is_region_end(construct);
 }
 
 // Whether a thread whose innermost entry this is waits for others.
@@ -68,6 +71,7 @@ class Reader {
         const MergedNode& node = merged_.nodes[open.node];
         const MergedLock* wanted = partners_.wanted_by(open);
         position->at_barrier = is_openmp(node.kind) && is_barrier(node.call);
+        position->at_region_end = is_openmp(node.kind) && is_region_end(node.call);
         position->in_openmp = wanted != nullptr || waits_in(node);
         if (is_openmp(node.kind) && open.probe_unix_ns > position->since_unix_ns) {
             position->since_unix_ns = open.probe_unix_ns;
@@ -108,7 +112,7 @@ class Reader {
 // begins: it is without work.
 void leave_ended_regions(std::vector<Position>* threads) {
     for (Position& worker : *threads) {
-        if (worker.thread == 0 || !worker.at_barrier || worker.path.empty()) continue;
+        if (worker.thread == 0 || !worker.at_region_end || worker.path.empty()) continue;
         const auto region_end = worker.path.end() - 1;
         const bool is_alive =
             std::any_of(threads->begin(), threads->end(), [&](const Position& one) {
@@ -119,7 +123,23 @@ void leave_ended_regions(std::vector<Position>* threads) {
             });
         if (is_alive) continue;
         worker.path.clear();
-        worker.at_barrier = false;
+        worker.at_barrier = worker.at_region_end = false;
+    }
+}
+
+// Of a job that has ended: ranks that were not there any more when the last ones ended.
+void add_gone_before_end(const Merged& merged, Positions* positions) {
+    constexpr int64_t kEndOfAll_ns = 500'000'000;  // a launcher takes part of it to end the others
+    std::set<uint32_t> guessed;
+    RankReader reader(merged.ranks);
+    for (MergedRank rank{}; reader.next(&rank);) {
+        if ((rank.flags & kFileEndGuessed) != 0) guessed.insert(rank.rank);
+    }
+    int64_t last_ns = 0;
+    for (const Position& one : positions->threads) last_ns = std::max(last_ns, one.end_unix_ns);
+    for (const Position& one : positions->threads) {
+        const bool known = one.end_unix_ns != 0 && guessed.count(one.rank) == 0;
+        if (known && one.end_unix_ns + kEndOfAll_ns < last_ns) positions->gone.insert(one.rank);
     }
 }
 
@@ -222,12 +242,16 @@ Positions positions_of(const Merged& merged, const Positions* before, KnownLines
                          return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
                      });
     leave_ended_regions(&positions.threads);
+    const bool is_dead = std::all_of(positions.threads.begin(), positions.threads.end(),
+                                     [](const Position& one) { return one.state == '\0'; });
+    if (is_dead) add_gone_before_end(merged, &positions);
     std::map<std::pair<uint32_t, uint32_t>, const Position*> earlier;
     if (before != nullptr) {
         for (const Position& one : before->threads) earlier[{one.rank, one.thread}] = &one;
     }
     for (Position& position : positions.threads) {
-        if (position.state == '\0' && position.thread == 0) positions.gone.insert(position.rank);
+        const bool ended = position.state == '\0' && position.thread == 0;
+        if (ended && !is_dead) positions.gone.insert(position.rank);
         if (before == nullptr) continue;
         const auto same = earlier.find({position.rank, position.thread});
         position.moved = same == earlier.end() ||
@@ -240,8 +264,11 @@ Positions positions_of(const Merged& merged, const Positions* before, KnownLines
 std::map<uint32_t, WaitsFor> waits_of(const Positions& positions) {
     std::map<uint32_t, std::vector<size_t>> threads;
     for (size_t i = 0; i < positions.threads.size(); ++i) {
-        if (positions.threads[i].state == '\0' && positions.threads[i].thread != 0) continue;
-        threads[positions.threads[i].rank].push_back(i);
+        std::vector<size_t>* own = &threads[positions.threads[i].rank];
+        // Threads that ended before their process did.
+        const bool has_ended = !own->empty() && positions.threads[i].state == '\0' &&
+                               positions.threads[own->front()].state != '\0';
+        if (!has_ended) own->push_back(i);
     }
     std::map<uint32_t, WaitsFor> waits;
     for (const auto& [rank, own] : threads) {

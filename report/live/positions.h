@@ -46,10 +46,11 @@ struct Position {
     // As the kernel says (proc(5)), or kNotVisible; 0: there is no such thread any more.
     char state = '\0';
     bool is_in_call = false;
-    bool in_openmp = false;   // waits in OpenMP: at a barrier, for a lock, for work
-    bool at_barrier = false;  // of OpenMP
-    bool paused = false;      // recording is switched off: what it does now is not known
-    bool moved = false;       // since the reading before
+    bool in_openmp = false;      // waits in OpenMP: at a barrier, for a lock, for work
+    bool at_barrier = false;     // of OpenMP
+    bool at_region_end = false;  // in the barrier of an OpenMP region's end
+    bool paused = false;         // recording is switched off: what it does now is not known
+    bool moved = false;          // since the reading before
     int64_t since_unix_ns = 0;
     int64_t end_unix_ns = 0;  // of a process that has ended: when, else 0
     // "main", "step heat.c:30", "MPI_Recv heat.c:8": outermost first.

@@ -138,8 +138,8 @@ void add_finding(const Pair& pair, uint32_t sender, uint64_t uncounted_apart, ui
     if (unwanted != nullptr) {
         finding = fmt::format("rank {} sends to {}", sender, unwanted->text);
     } else if (left == 0) {
-        finding = fmt::format("all messages of rank {} were received: {} was not sent", sender,
-                              pair.receives.size() == 1 ? "this one" : "none of these");
+        finding = fmt::format("all messages of rank {} were received: {} been sent", sender,
+                              pair.receives.size() == 1 ? "this one has not" : "none of these has");
     } else if (left < pair.receives.size()) {
         finding = fmt::format("rank {} has sent {} of these {} messages", sender, left,
                               pair.receives.size());

@@ -17,6 +17,9 @@
 namespace dwell {
 namespace {
 
+// A job that was killed sooner after its last call had not come to rest.
+constexpr double kLeastWait_ns = 100'000'000;
+
 std::set<uint32_t> ranks_of(const Who& who) {
     std::set<uint32_t> ranks;
     for (const auto& [rank, thread] : who) ranks.insert(rank);
@@ -57,19 +60,6 @@ std::string needed_text(const Position& position) {
     const std::set<uint32_t> different(ranks.begin(), ranks.end());
     const bool any = !some_are_sure && position.waits.needs == Needs::kAny && different.size() > 1;
     return any ? "any of " + all : all;
-}
-
-// Threads that cannot go on, where it is known for whom they wait.
-std::vector<size_t> stuck_threads(const Positions& positions, const std::set<uint32_t>& stuck,
-                                  const std::map<uint32_t, WaitsFor>& waits) {
-    std::vector<size_t> threads;
-    for (size_t i = 0; i < positions.threads.size(); ++i) {
-        const Position& position = positions.threads[i];
-        const bool of_many = waits.count(thread_key(i)) != 0;
-        if (stuck.count(of_many ? thread_key(i) : position.rank) == 0) continue;
-        if (!needed_text(position).empty() && !position.path.empty()) threads.push_back(i);
-    }
-    return threads;
 }
 
 }  // namespace
@@ -126,18 +116,43 @@ bool is_dead(const Positions& positions) {
                         [](const Position& position) { return position.state != '\0'; });
 }
 
-// What cannot go on, and why. Empty where something may.
-std::string stuck_text(const Positions& positions) {
+}  // namespace
+
+std::vector<size_t> stuck_threads(const Positions& positions, std::set<uint32_t>* ranks) {
     const std::map<uint32_t, WaitsFor> waits = waits_of(positions);
     const std::set<uint32_t> stuck = stuck_ranks(waits, positions.gone);
-    if (stuck.empty()) return "";
+    for (const uint32_t key : stuck) {
+        if (key < kFirstThreadKey) ranks->insert(key);
+    }
+    std::vector<size_t> threads;
+    for (size_t i = 0; i < positions.threads.size(); ++i) {
+        const Position& position = positions.threads[i];
+        const bool of_many = waits.count(thread_key(i)) != 0;
+        if (stuck.count(of_many ? thread_key(i) : position.rank) == 0) continue;
+        if (!needed_text(position).empty() && !position.path.empty()) threads.push_back(i);
+    }
+    const bool waited = std::all_of(threads.begin(), threads.end(), [&](size_t i) {
+        return ns_since(positions.threads[i], positions.threads[i].end_unix_ns) >= kLeastWait_ns;
+    });
+    if (!is_dead(positions) || waited) return threads;
+    ranks->clear();
+    return {};
+}
+
+namespace {
+
+std::string gone_text(const Positions& positions) {
+    if (!is_dead(positions)) return ended_text(positions.gone);
+    return positions.gone.empty() ? "" : "; " + ranks_text(positions.gone) + " had ended before";
+}
+
+// What cannot go on, and why. Empty where something may.
+std::string stuck_text(const Positions& positions) {
+    std::set<uint32_t> ranks;
+    const std::vector<Group> groups = groups_of(positions, stuck_threads(positions, &ranks));
+    if (groups.empty()) return "";
     std::set<uint32_t> all;
     for (const Position& position : positions.threads) all.insert(position.rank);
-    std::set<uint32_t> ranks;
-    for (const uint32_t key : stuck) {
-        if (key < kFirstThreadKey) ranks.insert(key);
-    }
-    const std::vector<Group> groups = groups_of(positions, stuck_threads(positions, stuck, waits));
     Who threads;
     for (const Group& group : groups) threads.insert(group.who.begin(), group.who.end());
     const bool dead = is_dead(positions);
@@ -151,7 +166,7 @@ std::string stuck_text(const Positions& positions) {
         text += (first ? "" : "; ") + sentence_of(group);
         first = false;
     }
-    return text + (dead ? "" : ended_text(positions.gone)) + ".";
+    return text + gone_text(positions) + ".";
 }
 
 // Whom the others wait for where somebody may go on: threads that wait for nobody, as far as is
@@ -181,13 +196,13 @@ std::vector<const Position*> awaited(const Positions& positions) {
     return few ? found : std::vector<const Position*>();
 }
 
-enum class Doing : uint8_t { kWaits, kComputes, kSleeps, kStopped };
+enum class Doing : uint8_t { kIs, kComputes, kSleeps, kStopped };
 constexpr const char* kDoingOfOne[] = {"is", "computes", "is asleep", "is stopped"};
 constexpr const char* kDoingOfMany[] = {"are", "compute", "are asleep", "are stopped"};
 
 Doing doing(const Position& one) {
     if (is_stopped(one)) return Doing::kStopped;
-    if (one.is_in_call || one.in_openmp) return Doing::kWaits;
+    if (one.is_in_call || one.in_openmp || one.state == kNotVisible) return Doing::kIs;
     return is_asleep(one) ? Doing::kSleeps : Doing::kComputes;
 }
 
@@ -197,7 +212,9 @@ std::string awaited_text(const Positions& positions) {
     for (const Position* one : awaited(positions)) {
         const std::string sampled =
             one->samples.empty() ? "" : "at " + one->samples.front().place + ", ";
-        const std::string place = where_it_is(*one);
+        std::string place = where_it_is(*one);
+        const bool says_no_place = one->path.empty() && doing(*one) == Doing::kIs;
+        if (says_no_place && !place.empty()) place = "outside of MPI, " + place;
         by_place[{doing(*one), sampled + (place.empty() ? "outside of MPI" : place)}].insert(
             {one->rank, one->thread});
         needed.insert(one->rank);
@@ -292,7 +309,8 @@ class Tree {
             const std::string longest = time_text(longest_ns, canvas_->utf8());
             const std::string shortest = time_text(shortest_ns, canvas_->utf8());
             const std::string time = longest == shortest ? longest : shortest + " to " + longest;
-            const std::string names = facts.size() > 1 ? who_text(these) + ": " : "";
+            const bool all = these.size() == branch.who.size();  // others may be below
+            const std::string names = all ? "" : who_text(these) + ": ";
             const bool computes = !of.front()->is_in_call && !of.front()->in_openmp &&
                                   !of.front()->paused && !is_asleep(*of.front()) &&
                                   !is_stopped(*of.front());
@@ -385,7 +403,7 @@ std::string where_text(const Positions& positions, int64_t now_ns, const WhereOp
                                  : moving.empty()
                                      ? "nothing has moved for " + time_text(still_ns, utf8)
                                      : ranks_text(moving) + " moved in the last second";
-    const std::string gone = is_dead(positions) ? "" : ended_text(positions.gone);
+    const std::string gone = gone_text(positions);
     canvas.paragraph(
         fmt::format("{}: {} of {} ranks on {}, {} {}; {}{}", printable(positions.program, utf8),
                     ranks_of(root.who).size(), positions.world_size,

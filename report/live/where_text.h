@@ -31,6 +31,9 @@ struct Group {
 std::vector<Group> groups_of(const Positions& positions, const std::vector<size_t>& chosen);
 // With a capital letter.
 std::string begin_sentence(std::string text);
+// Indices in Positions::threads that cannot go on, where it is known for whom they wait; `ranks`
+// gets their ranks that cannot go on as a whole.
+std::vector<size_t> stuck_threads(const Positions& positions, std::set<uint32_t>* ranks);
 // "rank 2 waits for rank 0 in MPI_Recv hang.c:8".
 std::string sentence_of(const Group& group);
 

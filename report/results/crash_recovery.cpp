@@ -279,6 +279,7 @@ void sweep(const std::string& from, Shelter* to) {
         move_all(from, to, files_of_the_dead(from, false));
     }
     move_watchdog_text(from, to->last);
+    if (all_record_files(from).empty()) remove_interrupted_copies(to->last, true);
     remove_if_done(from);
 }
 

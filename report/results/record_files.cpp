@@ -150,7 +150,7 @@ Outcome note_copy(int file) {
     return tl::make_unexpected(std::string("copy of a record not changed: ") + strerror(errno));
 }
 
-void remove_interrupted_copies(const std::string& directory) {
+void remove_interrupted_copies(const std::string& directory, bool all_moved) {
     constexpr size_t kRandom = 7;  // ".XXXXXX"
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
@@ -161,7 +161,11 @@ void remove_interrupted_copies(const std::string& directory) {
         const bool ours = record_in_name(of) || of == "merged" || of == "profile.json" ||
                           of == "report.txt" || of == "stats.picl" ||
                           of.starts_with(kWatchdogPrefix);
-        if (ours) remove_interrupted(entry.path().string());
+        if (all_moved && record_in_name(of) && fs::exists(directory + "/" + of, error)) {
+            unlink(entry.path().c_str());
+        } else if (ours) {
+            remove_interrupted(entry.path().string());
+        }
     }
 }
 

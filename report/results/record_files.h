@@ -60,8 +60,9 @@ uint64_t ticks_now();
 // Notes in a copy of a record file, which is open, that its process went on when it was made.
 Outcome note_copy(int file);
 
-// Removes what interrupted copies of records left in `directory`.
-void remove_interrupted_copies(const std::string& directory);
+// Removes what interrupted copies of records left in `directory`. `all_moved`: no records of this
+// host are left to move, so nobody needs a second copy of one that is there.
+void remove_interrupted_copies(const std::string& directory, bool all_moved = false);
 
 // What `dwell run --watchdog` said of the job whose records are in `directory`: a file for each
 // host, beside them. Empty: nothing.

@@ -11,6 +11,7 @@
 
 #include "report/console/process.h"
 #include "report/live/kernel_view.h"
+#include "report/live/live_job.h"
 #include "report/live/snapshot.h"
 #include "report/results/crash_recovery.h"
 #include "report/results/show.h"
@@ -115,10 +116,8 @@ tl::expected<LiveView, std::string> LiveView::open(const std::string& directory)
     }
     view.find_files();
     if (!view.ranks_.empty() && view.build()) return view;
-    return tl::make_unexpected(view.unreadable_.empty() && view.ranks_.empty()
-                                   ? "there are no record files in " + directory
-                                   : "no record file in " + directory +
-                                         " can be read by this version of dwell");
+    return tl::make_unexpected(
+        unread_text(directory, view.unreadable_.size() + view.ranks_.size()));
 }
 
 // Files of ranks that came later, or that became other programs. Files that have gone stay mapped.
@@ -445,6 +444,9 @@ bool LiveView::read_snapshots_of_hosts(uint32_t only) {
     list_ranks_of(*snapshot_.profile, &snapshot_);
     show(*snapshot_.profile, only);
     snapshot_.positions = positions_of(live_->merged(), nullptr, lines_.get(), live_->paths());
+    for (LiveRank& rank : snapshot_.ranks) {
+        rank.is_gone = rank.is_gone || snapshot_.positions.gone.count(rank.rank) != 0;
+    }
     snapshot_.positions.snapshot_age_ns = taken->age_ns;
     add_open_times(only);
     return true;

@@ -103,6 +103,8 @@ class Command {
         }
         view_ = std::make_unique<LiveView>(std::move(*view));
         model_ = std::make_unique<TopModel>();
+        state_ = std::make_unique<TopState>(choice_, alarms_);
+        state_->show_rank(rank_);
         return true;
     }
 
@@ -196,20 +198,18 @@ class Command {
     }
 
     TopWish watch(TopScreen* screen) {
-        TopState state(choice_, alarms_);
-        state.show_rank(rank_);
         while (true) {
             const int64_t read_ns = monotonic();
-            const LiveSnapshot& snapshot = read(state.rank(), state.shows_ranks());
+            const LiveSnapshot& snapshot = read(state_->rank(), state_->shows_ranks());
             for (bool again = false; !again;) {
                 int selected = -1;
-                const std::vector<TopLine> lines = state.picture(
+                const std::vector<TopLine> lines = state_->picture(
                     snapshot, *model_, screen->height(), paper_of(*screen), &selected);
                 screen->draw(lines, selected);
                 const int key = screen->key(snapshot.is_final ? kIdle_ms : wait_ms(read_ns));
                 if (key == TopScreen::kGone) return TopWish::kEnd;
                 if (key == TopScreen::kResized) continue;
-                const TopWish wish = key < 0 ? TopWish::kNothing : state.press(key, snapshot);
+                const TopWish wish = key < 0 ? TopWish::kNothing : state_->press(key, snapshot);
                 if (wish == TopWish::kEnd || wish == TopWish::kJobs) return wish;
                 again = wish == TopWish::kReading || (wait_ms(read_ns) == 0 && !snapshot.is_final);
             }
@@ -247,6 +247,7 @@ class Command {
     int64_t interval_ns_ = 0;
     std::unique_ptr<LiveView> view_;
     std::unique_ptr<TopModel> model_;
+    std::unique_ptr<TopState> state_;
 };
 
 }  // namespace

@@ -192,6 +192,24 @@ def time_limit():
 
 
 @case
+def launcher_killed():
+    """The launcher is killed, so that its ranks end and nobody reads what dwell says: the report is made."""
+    prefix, out = scratch("word"), scratch("out")
+
+    def end(run):
+        words_of_ranks(prefix, RANKS)
+        os.kill(run.pid, signal.SIGKILL)
+
+    clear(prefix, RANKS)
+    run = execute(mpirun(RANKS, DWELL, "run", "-o", out, program("hung"), "recv", prefix), RANKS, cwd=scratch(),
+                  interrupt=end)
+    until = time.monotonic() + 25
+    while not os.path.exists(os.path.join(out, "stats.picl")) and time.monotonic() < until:
+        time.sleep(0.1)
+    check_equal(len(Profile(out, run).ranks), RANKS, "ranks")
+
+
+@case
 def time_limit_ignored():
     """A program that ignores SIGTERM: after 10 s what was counted is kept and reported, before SIGKILL to all
     processes at once, and nothing is said to be lost."""

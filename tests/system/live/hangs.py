@@ -29,12 +29,12 @@ HANGS = {
         {0: MEET, 1: MEET, 2: ("MPI_Recv", "branch")}, {0: [2], 1: [2], 2: [0]},
         says=[ALL_LOST + r"rank 2 waits for rank 0 in MPI_Recv hangs\.c:{branch}; "
               r"ranks 0,1 wait for rank 2 in MPI_Allreduce hangs\.c:{meet}\."],
-        tells={2: "all messages of rank 0 were received: this one was not sent"}),
+        tells={2: "all messages of rank 0 were received: this one has not been sent"}),
     "missing_send": Hang(
         {0: ("MPI_Recv", "missing"), 1: MEET, 2: MEET}, {0: [1], 1: [0], 2: [0]},
         says=[ALL_LOST + r"rank 0 waits for rank 1 in MPI_Recv hangs\.c:{missing}; "
               r"ranks 1,2 wait for rank 0 in MPI_Allreduce"],
-        tells={0: "all messages of rank 1 were received: this one was not sent"}),
+        tells={0: "all messages of rank 1 were received: this one has not been sent"}),
     "wrong_tag": Hang(
         {0: ("MPI_Recv", "tag"), 1: MEET, 2: MEET}, {0: [1], 1: [0], 2: [0]},
         says=[ALL_LOST + "rank 0 waits for rank 1", "waits for rank 1, tag 7; 1 message of rank 1"],
@@ -48,14 +48,14 @@ HANGS = {
         {0: [1], 1: [0], 2: [0, 1]},
         says=[ALL_LOST, r"rank 0 waits for rank 1 in MPI_Recv hangs\.c:{facing}; "
               r"rank 1 waits for rank 0 in MPI_Recv hangs\.c:{facing}"],
-        tells={0: "all messages of rank 1 were received: this one was not sent", 1: "all messages of rank 0 were received: this one was not sent"}),
+        tells={0: "all messages of rank 1 were received: this one has not been sent", 1: "all messages of rank 0 were received: this one was not sent"}),
     "kept_window": Hang(
         {0: MEET, 1: MEET, 2: ("MPI_Win_lock", "wants")}, {0: [2], 1: [2], 2: [1]},
         says=[ALL_LOST, "rank 2 waits for rank 1, which holds the lock of rank 0"]),
     "left_early": Hang(
         {0: MEET, 1: MEET, 2: ("MPI_Recv", "ring")}, {0: [2], 1: [2], 2: [1]},
         says=[ALL_LOST + r"rank 2 waits for rank 1 in MPI_Recv hangs\.c:{ring}"],
-        tells={2: "all messages of rank 1 were received: this one was not sent"}),
+        tells={2: "all messages of rank 1 were received: this one has not been sent"}),
     "finalize": Hang(
         {0: ("MPI_Finalize", "finalize"), 1: ("MPI_Ssend", "unfinished"),
          2: ("MPI_Finalize", "finalize")}, {1: [0], 0: [1], 2: [1]},
@@ -75,7 +75,7 @@ HANGS = {
     "one_of_two": Hang(
         {0: ("MPI_Waitall", "one_of_two"), 1: MEET, 2: MEET}, {0: [1, 2], 1: [0], 2: [0]},
         says=[ALL_LOST + r"rank 0 waits for rank 1 in MPI_Waitall hangs\.c:{one_of_two}; "],
-        tells={0: "all messages of rank 1 were received: this one was not sent"}),
+        tells={0: "all messages of rank 1 were received: this one has not been sent"}),
     "tag_of_a_request": Hang(
         {0: ("MPI_Wait", "request"), 1: ("MPI_Wait", "request"), 2: MEET},
         {0: [1], 1: [0], 2: [0, 1]}, says=[ALL_LOST, "receive from rank 1, tag 7"],
@@ -90,7 +90,7 @@ HANGS = {
          2: ("MPI_Recv", "instead")}, {0: [2], 1: [2], 2: [0]},
         says=[ALL_LOST + r"rank 2 waits for rank 0 in MPI_Recv hangs\.c:{instead}; "
               r"ranks 0,1 wait for rank 2 in MPI_Allreduce hangs\.c:{operation}\."],
-        tells={2: "all messages of rank 0 were received: this one was not sent"}),
+        tells={2: "all messages of rank 0 were received: this one has not been sent"}),
     "mismatch": Hang(
         {0: ("MPI_Bcast", "bcast"), 1: ("MPI_Barrier", "mismatch"), 2: MEET},
         {0: [1, 2], 1: [0, 2], 2: [0, 1]},

@@ -68,6 +68,14 @@ TEST_F(Ending, ARankThatComputedIsNamed) {
     EXPECT_NE(text.find("; ranks 0,2 wait for rank 1 in MPI_Allreduce"), std::string::npos) << text;
 }
 
+// Killed while messages were under way: each waits for the other, but not for long.
+TEST_F(Ending, ShortWaitsAreNoDeadlock) {
+    rank("MPI_Recv", 8, 1).last_thread().open.entry_ticks += 2'990'000'000;
+    rank("MPI_Recv", 4, 0);
+    const std::string text = ending();
+    EXPECT_EQ(text.rfind("At the end rank 0 waits for rank 1 in MPI_Recv", 0), 0u) << text;
+}
+
 // Who left early cannot release the others.
 TEST_F(Ending, WhoHadEndedBeforeIsNamed) {
     rank("MPI_Recv", 5, 1);

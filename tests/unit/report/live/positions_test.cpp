@@ -233,7 +233,33 @@ TEST_F(WherePositions, OfAnEndedProcessAreGone) {
     RecordFile& file = rank(2);
     in(&file, "MPI_Barrier");
     file.header().pid = 0x3fffffff;
+    rank(2);
     EXPECT_EQ(read().gone, std::set<uint32_t>{0});
+}
+
+// Where nobody is left, those that ended with the others were there to the end.
+TEST_F(WherePositions, OfADeadJobWereThereToItsEnd) {
+    in(&rank(3, 5), "MPI_Allreduce");
+    in(&rank(3, 5), "MPI_Allreduce");
+    rank(3, 4);  // computed
+    for (RecordFile& file : files_) {
+        file.header().pid = 0x3fffffff;
+        file.header().death_ticks = 9 * kSecond;
+    }
+    EXPECT_TRUE(read().gone.empty());
+    EXPECT_TRUE(stuck(read()).empty());
+    files_[2].header().death_ticks = 5 * kSecond;
+    EXPECT_EQ(read().gone, std::set<uint32_t>{2});
+    EXPECT_EQ(stuck(read()), (std::set<uint32_t>{0, 1}));
+}
+
+// One that has left MPI for good has no communicator any more.
+TEST_F(WherePositions, WaitForARankThatHasExited) {
+    in(&rank(2), "MPI_Barrier");
+    rank(2).header().state = FileState::kExited;
+    const Positions positions = read();
+    EXPECT_EQ(positions.threads.at(0).waits.ranks, Numbers{1});
+    EXPECT_EQ(stuck(positions), std::set<uint32_t>{0});
 }
 
 TEST_F(WherePositions, MoveWhenTheirStatementBeginsAgain) {

@@ -75,7 +75,8 @@ TEST_F(WhereFindings, NameASenderThatHasSentNothing) {
     count(&sender_, "MPI_Send", 5);
     count(&receiver_, "MPI_Waitall", 5);
     const Position& receiver = found(2);
-    EXPECT_EQ(receiver.finding, "all messages of rank 0 were received: none of these was not sent");
+    EXPECT_EQ(receiver.finding,
+              "all messages of rank 0 were received: none of these has been sent");
     EXPECT_EQ(receiver.waits.sure, std::vector<uint32_t>{0});
 }
 

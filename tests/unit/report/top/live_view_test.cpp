@@ -262,7 +262,7 @@ TEST(LiveView, LeavesOutWhatItCannotRead) {
     std::filesystem::remove(files.path(0));
     const auto none = LiveView::open(files.directory());
     ASSERT_FALSE(none.has_value());
-    EXPECT_NE(none.error().find("can be read by this version"), std::string::npos);
+    EXPECT_NE(none.error().find("records of another version"), std::string::npos);
     EXPECT_FALSE(LiveView::open("/nowhere").has_value());
 }
 
