@@ -18,7 +18,7 @@ namespace dwell {
 namespace {
 
 constexpr uint64_t kListHolds_ns = 1'000'000'000;  // at most
-constexpr uint64_t kPartOfAge = 10;  // a new rank is found within this part of the time so far
+constexpr uint64_t kListPartOfAge = 10;  // a new rank is found within this part of the time so far
 
 template <typename T>
 T load(const T* field) {
@@ -168,7 +168,7 @@ bool Occupancy::find_place(File* file, Place* place) {
 
 void Occupancy::look(const std::string& directory, uint64_t now_ns) {
     if (first_ns_ == 0) first_ns_ = now_ns;
-    const uint64_t holds_ns = std::min((now_ns - first_ns_) / kPartOfAge, kListHolds_ns);
+    const uint64_t holds_ns = std::min((now_ns - first_ns_) / kListPartOfAge, kListHolds_ns);
     if (listed_ns_ == 0 || now_ns - listed_ns_ > holds_ns) {
         find_files(directory);
         listed_ns_ = now_ns;
