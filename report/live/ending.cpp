@@ -19,9 +19,9 @@ namespace {
 
 constexpr size_t kGroupsNamed = 4;
 
-// "rank 3 computed after MPI_Barrier x.c:9".
+// "rank 3 computed after MPI_Barrier x.c:9"; "rank 3 computed" where nothing is known.
 std::string computing_text(const std::string& where, const std::set<uint32_t>& ranks) {
-    return ranks_text(ranks) + " computed " + where;
+    return ranks_text(ranks) + " computed" + (where.empty() ? "" : " " + where);
 }
 
 }  // namespace
@@ -47,8 +47,7 @@ std::string ending_of(const std::string& directory, const Merged& merged) {
         if (position.is_in_call) {
             in_calls.push_back(i);
         } else {
-            const std::string where = where_it_is(position);
-            computing[where.empty() ? "outside of MPI" : where].insert(position.rank);
+            computing[where_it_is(position)].insert(position.rank);
         }
     }
     std::vector<std::string> parts;

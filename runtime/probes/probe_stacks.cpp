@@ -6,6 +6,7 @@
 #include "runtime/calltree/python_frames.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/probes/probes.h"
+#include "runtime/process/time_axis.h"
 
 namespace dwell {
 
@@ -208,6 +209,8 @@ void start_probes(Thread* thread) {
 
 void end_probes(Thread* thread, uint64_t now, bool abandoned) {
     for_each_stack(thread, [=] {
+        // The thread was at work until now, whether it has a span of its own or not.
+        if (thread->on.top != thread->on.base) compute_until(thread, axis_ticks(thread, now));
         while (thread->on.top != thread->on.base) close_entry(thread, now, abandoned);
     });
     thread->record->intrusion_ticks += thread->slow_overhead;

@@ -102,7 +102,7 @@ bool RecordReader::read_threads() {
             return false;
         }
         // The last span of the process's thread is the process's, up to its end.
-        const bool of_process = end_ticks_ != 0 && thread.number == header_.process_thread;
+        const bool of_process = thread.number == header_.process_thread && is_whole_process();
         const uint64_t lived_ns =
             ns(of_process ? thread.span_ticks : lived_ticks(thread, end_virtual(thread)));
         const ThreadSpan span{thread.number,      intervals_.size(), thread.first_metric,
@@ -438,9 +438,7 @@ uint64_t RecordReader::real_ns() const {
 // and the rest is the program's own; and of a process that ended in the middle, where the rest is
 // the computation since its last statement. 0 for other processes.
 uint64_t RecordReader::process_ns() const {
-    const bool serial = (header_.flags & kFileSerial) != 0;
-    const bool whole = serial && header_.state == FileState::kFinalized;
-    if (!whole && end_ticks_ == 0) return 0;
+    if (!is_whole_process()) return 0;
     const uint64_t other_ns = figures_.intrusion_ns + figures_.paused_ns;
     return real_ns() - std::min(other_ns, real_ns());
 }

@@ -106,6 +106,11 @@ class RecordReader {
     uint64_t time_of_rows(bool of_intervals) const;
     bool add_rest_of_life(const ThreadSpan& thread);
     uint64_t real_ns() const;
+    // The process's thread lived as long as the process, whose end is known.
+    bool is_whole_process() const {
+        const bool serial = (header_.flags & kFileSerial) != 0;
+        return end_ticks_ != 0 || (serial && header_.state == FileState::kFinalized);
+    }
     uint64_t process_ns() const;
     void set_site(const Node& node, MergedNode* place) const;
     bool totals_of(CellIndex cell, const Node& node, uint32_t merged, Totals* totals);

@@ -48,7 +48,7 @@ HANGS = {
         {0: [1], 1: [0], 2: [0, 1]},
         says=[ALL_LOST, r"rank 0 waits for rank 1 in MPI_Recv hangs\.c:{facing}; "
               r"rank 1 waits for rank 0 in MPI_Recv hangs\.c:{facing}"],
-        tells={0: "all messages of rank 1 were received: this one has not been sent", 1: "all messages of rank 0 were received: this one was not sent"}),
+        tells={0: "all messages of rank 1 were received: this one has not been sent", 1: "all messages of rank 0 were received: this one has not been sent"}),
     "kept_window": Hang(
         {0: MEET, 1: MEET, 2: ("MPI_Win_lock", "wants")}, {0: [2], 1: [2], 2: [1]},
         says=[ALL_LOST, "rank 2 waits for rank 1, which holds the lock of rank 0"]),

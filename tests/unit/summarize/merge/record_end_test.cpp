@@ -181,6 +181,9 @@ TEST(RecordEnd, WithoutMpiTheProcessIsTheFirstThreadsLife) {
                 file.add_probe(root, SiteKind::kIo, 1, 0x40, {1, 200, 200, 200});
             }
             if (!is_main) thread.span_ticks = 700;
+            // Another thread ended the process: its span had not ended.
+            if (is_main) thread.life_start = 1000;
+            if (is_main) thread.end_virtual = 5700;
         }
         Merged merged;
         ASSERT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
