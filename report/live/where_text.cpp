@@ -17,7 +17,7 @@
 namespace dwell {
 namespace {
 
-// A job that was killed sooner after its last call had not come to rest.
+// A job whose ranks had all waited for less when it was killed had not come to rest.
 constexpr double kLeastWait_ns = 100'000'000;
 
 std::set<uint32_t> ranks_of(const Who& who) {
@@ -131,7 +131,8 @@ std::vector<size_t> stuck_threads(const Positions& positions, std::set<uint32_t>
         if (stuck.count(of_many ? thread_key(i) : position.rank) == 0) continue;
         if (!needed_text(position).empty() && !position.path.empty()) threads.push_back(i);
     }
-    const bool waited = std::all_of(threads.begin(), threads.end(), [&](size_t i) {
+    // Where the end is guessed, it is the time at which the last one came.
+    const bool waited = std::any_of(threads.begin(), threads.end(), [&](size_t i) {
         return ns_since(positions.threads[i], positions.threads[i].end_unix_ns) >= kLeastWait_ns;
     });
     if (!is_dead(positions) || waited) return threads;

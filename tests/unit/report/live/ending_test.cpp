@@ -70,8 +70,8 @@ TEST_F(Ending, ARankThatComputedIsNamed) {
 
 // Killed while messages were under way: each waits for the other, but not for long.
 TEST_F(Ending, ShortWaitsAreNoDeadlock) {
-    rank("MPI_Recv", 8, 1).last_thread().open.entry_ticks += 2'990'000'000;
-    rank("MPI_Recv", 4, 0);
+    rank("MPI_Recv", 10, 1).last_thread().open.entry_ticks += 990'000'000;
+    rank("MPI_Recv", 10, 0).last_thread().open.entry_ticks += 950'000'000;
     const std::string text = ending();
     EXPECT_EQ(text.rfind("At the end rank 0 waits for rank 1 in MPI_Recv", 0), 0u) << text;
 }
