@@ -240,11 +240,11 @@ def interrupted_copies():
     run, _ = run_hung("recv", mpirun(RANKS, DWELL, "run", "-o", scratch("out")), after_s=0.2)
     directory = kept_records(run)
     names = {"rank.0.aB3xyZ": True, "merged.AbCdEf": True, "profile.json.Qwerty": True,
-             "data.0.aB3xyZ": False, "rank.0.notes": False, "rank.1.aB3xyZ": False}
+             "data.0.aB3xyZ": False, "rank.0.notes": False, "rank.77.aB3xyZ": False}
     for name in names:
         with open(os.path.join(directory, name), "wb") as stream:
             stream.write(b"half")
-        if name != "rank.1.aB3xyZ":  # just made
+        if name != "rank.77.aB3xyZ":  # just made, of a rank that is not there yet
             os.utime(os.path.join(directory, name), (1, 1))
     recover(directory, scratch("made"))
     for name, goes in names.items():
