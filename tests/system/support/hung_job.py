@@ -24,16 +24,26 @@ def words_of_ranks(prefix, ranks, limit_s=30):
     return found
 
 
+def has_ended(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 class Killed:
-    """Kills every rank after some time; `lives` and `hung` are seconds by rank."""
+    """Kills every rank after some time; `lives` and `hung` are seconds by rank, up to the signal, and `late`
+    what the process took to end: on busy processors it first has to get one."""
 
     def __init__(self, prefix, ranks, after_s):
         self.prefix, self.ranks, self.after_s = prefix, ranks, after_s
-        self.lives, self.hung = [], []
+        self.lives, self.hung, self.late = [], [], []
 
     def __call__(self, _):
         words = words_of_ranks(self.prefix, self.ranks)
         time.sleep(max(0, max(before for _, _, before in words) + self.after_s - time.time()))
+        ends = {}
         for pid, born, before in words:
             end = time.time()
             try:
@@ -42,6 +52,14 @@ class Killed:
                 pass  # the launcher was faster
             self.lives.append(end - born)
             self.hung.append(end - before)
+            ends[pid] = end
+        gone = {}
+        while len(gone) < len(ends) and time.time() < max(ends.values()) + 5:
+            for pid in ends.keys() - gone.keys():
+                if has_ended(pid):
+                    gone[pid] = time.time()
+            time.sleep(0.002)
+        self.late = [gone.get(pid, ends[pid]) - ends[pid] for pid, _, _ in words]
 
 
 def clear(prefix, ranks):
