@@ -202,6 +202,11 @@ TopTable TopModel::table(const TopChoice& given) const {
         return figure(job, TopColumn::kTime) + figure(job, TopColumn::kOpen);
     };
     table.whole_ns = choice.rates ? less_by(lived(now_.job), lived(before_.job)) : lived(now_.job);
+    // What was not recorded in the interval is open; rows show theirs as it is now.
+    if (choice.rates) {
+        at(&table.job, TopColumn::kOpen) =
+            less_by(table.whole_ns, figure(table.job, TopColumn::kTime));
+    }
     // A call that ends is recorded whole, with its time before the interval.
     table.whole_ns = std::max(table.whole_ns, figure(table.job, TopColumn::kTime));
     if (choice.lines) {

@@ -193,6 +193,20 @@ TEST_F(TopRows, OfAnIntervalAreAtMostItsRecordedTime) {
     EXPECT_EQ(table(choice).whole_ns, 60u);
 }
 
+// Nothing ends: of 30 ns in the interval all are open, however long that was so before.
+TEST_F(TopRows, OfAnIntervalAreOpenWhereNothingIsRecorded) {
+    job.at(0).open_ns = 500;
+    job.snapshot.figures_unix_ns += 1000;
+    model.take(job.snapshot);
+    job.at(0).open_ns = 530;
+    job.snapshot.figures_unix_ns += 1000;
+    model.take(job.snapshot);
+    TopChoice choice;
+    choice.rates = true;
+    EXPECT_EQ(table(choice).whole_ns, 30u);
+    EXPECT_EQ(figure(table(choice).job, TopColumn::kOpen), 30u);
+}
+
 // Snapshots of hosts are read more often than they are written.
 TEST_F(TopRows, TheSameFiguresAreNoInterval) {
     for (const uint32_t node : {0u, 1u}) job.at(node).totals.time_ns += 60;
