@@ -157,15 +157,17 @@ std::string stuck_text(const Positions& positions) {
     Who threads;
     for (const Group& group : groups) threads.insert(group.who.begin(), group.who.end());
     const bool dead = is_dead(positions);
-    std::string text = dead ? "Nobody could go on: "
-                       : ranks == all
-                           ? "Nobody can go on: "
-                           : begin_sentence(ranks.empty() ? who_text(threads) : ranks_text(ranks)) +
-                                 " cannot go on: ";
-    bool first = true;
+    std::string text;
+    if (ranks == all) {
+        text = dead ? "Nobody could go on: " : "Nobody can go on: ";
+    } else {
+        text = begin_sentence(ranks.empty() ? who_text(threads) : ranks_text(ranks)) +
+               (dead ? " could not go on: " : " cannot go on: ");
+    }
+    const char* separator = "";
     for (const Group& group : groups) {
-        text += (first ? "" : "; ") + sentence_of(group);
-        first = false;
+        text += separator + sentence_of(group);
+        separator = "; ";
     }
     return text + gone_text(positions) + ".";
 }

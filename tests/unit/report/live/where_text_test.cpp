@@ -73,6 +73,22 @@ TEST(WhereText, OfADeadJobSaysWhereItWas) {
     EXPECT_NE(text.find("for 5.00 s, waits for"), std::string::npos) << text;
 }
 
+// Ranks 0 and 1 wait for each other, and rank 2 computed when the job was killed.
+TEST(WhereText, OfADeadJobNamesOnlyWhoWasHeld) {
+    Positions all = hang();
+    all.threads.resize(3);
+    for (uint32_t rank = 0; rank < 3; ++rank) {
+        Position& one = all.threads[rank] = at(rank, {"main", "MPI_Recv hang.c:8"}, rank != 2);
+        one.state = '\0';
+        one.end_unix_ns = kNow;
+        if (rank != 2) one.waits.ranks = {1 - rank};
+    }
+    const std::string text = in_one_line(text_of(all));
+    EXPECT_NE(text.find("Ranks 0,1 could not go on: rank 0 waits for rank 1"), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("Nobody"), std::string::npos) << text;
+}
+
 TEST(WhereText, NamesTheCircleWithTheOddOneFirst) {
     EXPECT_NE(in_one_line(text_of(hang()))
                   .find("Nobody can go on: rank 2 waits for rank 0 in MPI_Recv hang.c:8; ranks "
