@@ -25,11 +25,8 @@ std::string hang_text(const std::string& directory, const Merged& merged, uint64
     WhereOptions options;
     options.width = std::max(terminal_width(STDERR_FILENO), 80);
     options.ascii = !locale_is_utf8();
-    Positions positions = positions_of(merged, nullptr);
-    // Polls that found nothing are calls, but nobody moves.
-    for (Position& position : positions.threads) position.moved = false;
+    Positions positions = positions_without_progress(merged, static_cast<int64_t>(still_ns));
     add_findings(directory, merged, &positions);
-    positions.still_ns = static_cast<int64_t>(still_ns);
     return where_text(positions, unix_ns(), options);
 }
 

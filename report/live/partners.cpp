@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <string_view>
 
 #include "runtime/contract/mpi_calls.h"
@@ -34,6 +36,14 @@ bool blocks(std::string_view name) {
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// "MPI_Bcast" of "MPI_Ibcast".
+std::string blocking_name(std::string_view starting) {
+    constexpr std::string_view kPrefix = "MPI_I";
+    if (!starting.starts_with(kPrefix)) return std::string(starting);
+    const auto first = static_cast<unsigned char>(starting[kPrefix.size()]);
+    return fmt::format("MPI_{:c}{}", std::toupper(first), starting.substr(kPrefix.size() + 1));
 }
 
 bool gathers(std::string_view name) {
@@ -154,8 +164,15 @@ std::string Partners::request_text(const MergedRequest& request) const {
         case kReceiveRequest:
             return (request.kind == kSendRequest ? "send to " : "receive from ") +
                    message_of(request.rank, request.comm, request.peer, request.tag).text;
-        case kCollectiveRequest:
-            return "collective" + comm_text(comm_of(request.rank, request.comm));
+        case kCollectiveRequest: {
+            const Gathering* gathering = gathering_of(request);
+            if (gathering == nullptr) {
+                return "collective" + comm_text(comm_of(request.rank, request.comm));
+            }
+            const char* name = kMpiCalls[request.peer].name;
+            return gathering->text.empty() ? name
+                                           : fmt::format("{} with {}", name, gathering->text);
+        }
         case kRmaRequest:
             return "one-sided access";
         case kFileReadRequest:
@@ -167,34 +184,50 @@ std::string Partners::request_text(const MergedRequest& request) const {
     }
 }
 
-// Of a wait for some requests it is known which they are if it was for one, if they were marked
-// when it began to block (MPI_Waitall), or if there are no others.
-void Partners::find_requests(const MergedOpen& open, bool all, Position* position) const {
-    const auto found = requests_.find(open.rank);
-    std::vector<const MergedRequest*> pending;
-    if (found != requests_.end()) pending = found->second;
-    const auto keep = [&](auto&& wanted) {
-        pending.erase(std::remove_if(pending.begin(), pending.end(),
-                                     [&](const MergedRequest* one) { return !wanted(*one); }),
-                      pending.end());
-    };
-    keep([](const MergedRequest& one) { return one.kind != kMessageHandle; });
-    const bool single = open.requests == 1 && open.request != 0;
-    const bool marked =
-        all && std::any_of(pending.begin(), pending.end(),
-                           [](const MergedRequest* one) { return one->awaited == kAwaited; });
-    if (single) keep([&](const MergedRequest& one) { return one.handle == open.request; });
-    if (marked) keep([](const MergedRequest& one) { return one.awaited == kAwaited; });
-    const bool exact = single || marked || pending.size() <= open.requests;
+void Partners::name_pending(const std::vector<const MergedRequest*>& pending,
+                            Position* position) const {
     position->pending = static_cast<uint32_t>(pending.size());
     for (const MergedRequest* one : pending) {
         if (position->requests.size() == kRequestsNamed) break;
         position->requests.push_back(request_text(*one));
     }
-    position->partner = fmt::format("{} request{}", open.requests, open.requests == 1 ? "" : "s");
+}
+
+std::vector<const MergedRequest*> Partners::pending_of(uint32_t rank) const {
+    const auto found = requests_.find(rank);
+    std::vector<const MergedRequest*> pending;
+    if (found == requests_.end()) return pending;
+    std::copy_if(found->second.begin(), found->second.end(), std::back_inserter(pending),
+                 [](const MergedRequest* one) { return one->kind != kMessageHandle; });
+    return pending;
+}
+
+// Of a wait for some requests it is known which they are if it was for one, if they were marked
+// when it began to block (MPI_Waitall), or if there are no others.
+// Of tests in a row any pending one may be tested.
+void Partners::find_requests(const MergedOpen& open, Position* position) const {
+    const MpiCallInfo& call = kMpiCalls[merged_.nodes[open.statement].call];
+    const bool all = std::string_view(call.name) == "MPI_Waitall";
+    const bool tests = call.call_class == CallClass::kTest;
+    const uint32_t count = tests ? 1 : open.requests;
+    std::vector<const MergedRequest*> pending = pending_of(open.rank);
+    const auto keep = [&](auto&& wanted) {
+        pending.erase(std::remove_if(pending.begin(), pending.end(),
+                                     [&](const MergedRequest* one) { return !wanted(*one); }),
+                      pending.end());
+    };
+    const bool single = !tests && open.requests == 1 && open.request != 0;
+    const bool marked =
+        all && std::any_of(pending.begin(), pending.end(),
+                           [](const MergedRequest* one) { return one->awaited == kAwaited; });
+    if (single) keep([&](const MergedRequest& one) { return one.handle == open.request; });
+    if (marked) keep([](const MergedRequest& one) { return one.awaited == kAwaited; });
+    const bool exact = single || marked || pending.size() <= count;
+    name_pending(pending, position);
+    position->partner = fmt::format("{} request{}", count, count == 1 ? "" : "s");
     if (!exact) {
         position->partner += fmt::format(", among {} that its process has pending", pending.size());
-    } else if (pending.size() < open.requests && !pending.empty()) {
+    } else if (pending.size() < count && !pending.empty()) {
         position->partner += fmt::format(", {} of them pending", pending.size());
     }
     const bool needs_each = exact && (all || pending.size() == 1);
@@ -214,11 +247,15 @@ void Partners::find_requests(const MergedOpen& open, bool all, Position* positio
         WaitsFor of_one;
         const bool message = one->kind == kSendRequest || one->kind == kReceiveRequest;
         if (message) need_peer(as_open, one->peer, &of_one);
+        if (const Gathering* gathering = gathering_of(*one)) {
+            need_members(*gathering, blocking_name(kMpiCalls[one->peer].name), &of_one);
+        }
         if (of_one.ranks.empty()) return;  // may complete in a way that is not known
-        waits.ranks.insert(waits.ranks.end(), of_one.ranks.begin(), of_one.ranks.end());
-    }
-    if (pending.size() == 1 && exact && pending[0]->peer != kAnyRank) {
-        waits.needs = Needs::kAll;
+        if (pending.size() == 1 && exact) {
+            waits = std::move(of_one);
+        } else {
+            waits.ranks.insert(waits.ranks.end(), of_one.ranks.begin(), of_one.ranks.end());
+        }
     }
     const auto process =
         std::find_if(merged_.processes.begin(), merged_.processes.end(),
@@ -248,25 +285,34 @@ std::string Partners::collective_text(const MergedComm& comm, const MergedOpen& 
     return fmt::format("{} with root {}", name, open.peer);
 }
 
+// Null where the request is of another kind, or its place in the order is not known.
+const Partners::Gathering* Partners::gathering_of(const MergedRequest& request) const {
+    const MergedComm* own = comm_of(request.rank, request.comm);
+    const auto number = static_cast<uint32_t>(request.tag);
+    const bool known = request.kind == kCollectiveRequest && own != nullptr && number != 0 &&
+                       request.peer > 0 && request.peer < kMpiCallCount;
+    if (!known) return nullptr;
+    const auto call = static_cast<uint16_t>(request.peer);
+    return &gathering_of(*own, number, call, kMpiCalls[call].name);
+}
+
 // A member that has entered as many collectives of the communicator has come, and perhaps left
 // again; a root may leave first. All members in one collective look for the same.
-const Partners::Gathering& Partners::gathering_of(const MergedComm& own,
-                                                  const MergedOpen& open) const {
-    const std::string here = collective_text(own, open);
-    const auto [at, is_new] = gatherings_.try_emplace({own.id, own.entered, here});
+const Partners::Gathering& Partners::gathering_of(const MergedComm& own, uint32_t number,
+                                                  uint16_t call, const std::string& here) const {
+    const auto [at, is_new] = gatherings_.try_emplace({own.id, number, here});
     Gathering& gathering = at->second;
     if (!is_new) return gathering;
     for (const MergedComm* member : members_.at(own.id)) {
         const MergedOpen* inside = collective_of(member->rank, own.id);
         const std::string there = inside != nullptr ? collective_text(*member, *inside) : "";
-        const bool numbered = own.entered != 0;
-        const bool has_come = numbered ? member->entered >= own.entered : there == here;
+        const bool has_come = number != 0 ? member->entered >= number : there == here;
         if (!has_come) {
             gathering.missing.push_back(member->rank);
-        } else if (there != here && !there.empty() && member->entered == own.entered) {
-            const uint16_t call = merged_.nodes[inside->statement].call;
-            const bool other_root = call == merged_.nodes[open.statement].call;
-            gathering.elsewhere[other_root ? there : kMpiCalls[call].name].push_back(member->rank);
+        } else if (there != here && !there.empty() && member->entered == number) {
+            const uint16_t other = merged_.nodes[inside->statement].call;
+            const char* name = kMpiCalls[other].name;
+            gathering.elsewhere[other == call ? there : name].push_back(member->rank);
         }
     }
     if (own.id == kWorldId) {
@@ -286,29 +332,34 @@ const Partners::Gathering& Partners::gathering_of(const MergedComm& own,
     return gathering;
 }
 
+// `root`: the rank of the root and whether it calls, where that is known.
+void Partners::need_members(const Gathering& gathering, std::string_view name, WaitsFor* waits,
+                            std::optional<Root> root) {
+    for (const auto& [other, ranks] : gathering.elsewhere) {
+        waits->ranks.insert(waits->ranks.end(), ranks.begin(), ranks.end());
+    }
+    std::sort(waits->ranks.begin(), waits->ranks.end());
+    if (!waits->ranks.empty()) return;
+    waits->ranks = gathering.missing;
+    // Other members may pass data on, so it is not known which of them is needed.
+    const bool needs_all = !spreads(name) && !is_one_of(name, {"MPI_Scan", "MPI_Exscan"}) &&
+                           !name.starts_with("MPI_Neighbor") &&
+                           (!gathers(name) || (root && root->is_caller));
+    if (needs_all) return;
+    waits->needs = Needs::kAny;
+    const bool lacks_root = root && std::find(waits->ranks.begin(), waits->ranks.end(),
+                                              root->rank) != waits->ranks.end();
+    if (lacks_root && spreads(name)) waits->sure = {root->rank};
+}
+
 void Partners::find_collective(const MergedOpen& open, uint16_t call, Position* position) const {
     const MergedComm* own = comm_of(open.rank, open.handle);
     if (own == nullptr) return;
-    const Gathering& gathering = gathering_of(*own, open);
-    WaitsFor& waits = position->waits;
+    const Gathering& gathering =
+        gathering_of(*own, own->entered, call, collective_text(*own, open));
     position->partner = gathering.text;
-    for (const auto& [name, ranks] : gathering.elsewhere) {
-        waits.ranks.insert(waits.ranks.end(), ranks.begin(), ranks.end());
-    }
-    std::sort(waits.ranks.begin(), waits.ranks.end());
-    if (!waits.ranks.empty()) return;
-    waits.ranks = gathering.missing;
-    const std::string_view name = kMpiCalls[call].name;
-    if (gathers(name) || spreads(name)) {
-        // Other members may pass data on, so it is not known which of them is needed.
-        const uint32_t root = own->inter ? kNoNode : world_rank(own, open.peer);
-        if (!(root == open.rank && gathers(name))) waits.needs = Needs::kAny;
-        const std::vector<uint32_t>& missing = gathering.missing;
-        const bool lacks_root = std::find(missing.begin(), missing.end(), root) != missing.end();
-        if (lacks_root && spreads(name)) waits.sure = {root};
-    } else if (is_one_of(name, {"MPI_Scan", "MPI_Exscan"})) {
-        waits.needs = Needs::kAny;
-    }
+    const uint32_t root = own->inter ? kNoNode : world_rank(own, open.peer);
+    need_members(gathering, kMpiCalls[call].name, &position->waits, Root{root, root == open.rank});
 }
 
 void Partners::find_window_lock(const MergedOpen& open, Position* position) const {
@@ -355,14 +406,21 @@ const MergedLock* Partners::wanted_by(const MergedOpen& open) const {
     return found != wanted_.end() ? found->second : nullptr;
 }
 
-void Partners::find(const MergedOpen& open, Position* position) const {
-    if (!open.is_in_call) {
-        if (const MergedLock* wanted = wanted_by(open)) find_lock(*wanted, position);
+void Partners::find(const MergedOpen& open, bool polls, Position* position) const {
+    const MergedLock* wanted = open.is_in_call ? nullptr : wanted_by(open);
+    if (wanted != nullptr) find_lock(*wanted, position);
+    const uint16_t call = open.statement != kNoNode ? merged_.nodes[open.statement].call : 0;
+    if (wanted != nullptr || call >= kMpiCallCount) return;
+    const MpiCallInfo& info = kMpiCalls[call];
+    if (info.call_class == CallClass::kTest) {
+        if (polls) {
+            find_requests(open, position);
+        } else {
+            name_pending(pending_of(open.rank), position);  // perhaps between two tests
+        }
         return;
     }
-    const uint16_t call = merged_.nodes[open.statement].call;
-    if (call >= kMpiCallCount) return;
-    const MpiCallInfo& info = kMpiCalls[call];
+    if (!open.is_in_call) return;
     const std::string_view name = info.name;
     if (!blocks(name)) return;
     switch (info.call_class) {
@@ -382,7 +440,7 @@ void Partners::find(const MergedOpen& open, Position* position) const {
             find_message(open, position);
             return;
         case CallClass::kWait:
-            find_requests(open, name == "MPI_Waitall", position);
+            find_requests(open, position);
             return;
         case CallClass::kRma:
             if (is_one_of(name, {"MPI_Win_lock", "MPI_Win_lock_all", "MPI_Win_unlock",
@@ -391,8 +449,6 @@ void Partners::find(const MergedOpen& open, Position* position) const {
             } else if (is_one_of(name, {"MPI_Win_fence", "MPI_Win_free", "MPI_Win_create"})) {
                 find_collective(open, call, position);
             }
-            return;
-        case CallClass::kTest:
             return;
         default:
             if (info.waits) find_collective(open, call, position);

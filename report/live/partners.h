@@ -5,8 +5,10 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,8 +23,9 @@ class Partners {
     // `place_of`: the source line of a lock's statement.
     Partners(const Merged& merged, std::function<std::string(const MergedLock&)> place_of);
 
-    // Fills what `position`, that of `open`, says about its partners.
-    void find(const MergedOpen& open, Position* position) const;
+    // Fills what `position`, that of `open`, says about its partners. `polls`: its thread does
+    // nothing but test requests.
+    void find(const MergedOpen& open, bool polls, Position* position) const;
 
     // The lock that the thread waits for, or null.
     const MergedLock* wanted_by(const MergedOpen& open) const;
@@ -36,7 +39,9 @@ class Partners {
     void need_peer(const MergedOpen& open, int32_t peer, WaitsFor* waits) const;
     AwaitedMessage message_of(uint32_t caller, uint64_t handle, int32_t peer, int32_t tag) const;
     void find_message(const MergedOpen& open, Position* position) const;
-    void find_requests(const MergedOpen& open, bool all, Position* position) const;
+    void find_requests(const MergedOpen& open, Position* position) const;
+    std::vector<const MergedRequest*> pending_of(uint32_t rank) const;
+    void name_pending(const std::vector<const MergedRequest*>& pending, Position* position) const;
     std::string request_text(const MergedRequest& request) const;
     // What the members of a communicator that are in one collective wait for.
     struct Gathering {
@@ -46,7 +51,15 @@ class Partners {
     };
     std::string collective_text(const MergedComm& comm, const MergedOpen& open) const;
     const MergedOpen* collective_of(uint32_t rank, uint64_t comm_id) const;
-    const Gathering& gathering_of(const MergedComm& own, const MergedOpen& open) const;
+    const Gathering& gathering_of(const MergedComm& own, uint32_t number, uint16_t call,
+                                  const std::string& here) const;
+    const Gathering* gathering_of(const MergedRequest& request) const;
+    struct Root {
+        uint32_t rank;
+        bool is_caller;
+    };
+    static void need_members(const Gathering& gathering, std::string_view name, WaitsFor* waits,
+                             std::optional<Root> root = std::nullopt);
     void find_collective(const MergedOpen& open, uint16_t call, Position* position) const;
     void find_window_lock(const MergedOpen& open, Position* position) const;
     void find_lock(const MergedLock& wanted, Position* position) const;

@@ -9,7 +9,9 @@
 #include "report/live/kernel_view.h"
 #include "report/live/partners.h"
 #include "report/live/path_texts.h"
+#include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
+#include "runtime/process/clock.h"
 #include "summarize/attribution/call_paths.h"
 #include "summarize/model/script_name.h"
 
@@ -18,6 +20,10 @@ namespace {
 
 bool is_region_end(uint16_t construct) {
     return construct == static_cast<uint16_t>(OmpConstruct::kImplicitBarrier);
+}
+
+bool is_test(uint16_t call) {
+    return call < kMpiCallCount && kMpiCalls[call].call_class == CallClass::kTest;
 }
 
 bool is_barrier(uint16_t construct) {
@@ -32,9 +38,10 @@ bool waits_in(const MergedNode& node) {
 
 class Reader {
   public:
-    Reader(const Merged& merged, KnownLines* lines, CallPaths* paths)
+    Reader(const Merged& merged, KnownLines* lines, CallPaths* paths, int64_t still_ns)
         : merged_(merged),
           lines_(lines),
+          still_since_unix_ns_(still_ns != 0 ? unix_ns() - still_ns : INT64_MAX),
           paths_(merged, paths),
           partners_(merged, [this](const MergedLock& lock) { return place_of(lock); }) {
         RankReader ranks(merged.ranks);
@@ -47,7 +54,8 @@ class Reader {
         }
     }
 
-    Position read(const MergedOpen& open) {
+    Position read(const MergedOpen& as_recorded) {
+        MergedOpen open = as_recorded;
         Position position;
         position.rank = open.rank;
         position.thread = open.thread;
@@ -57,12 +65,18 @@ class Reader {
                          : invisible_.count(open.rank) != 0 ? kNotVisible
                                                             : thread_state(open.pid, open.tid);
         position.end_unix_ns = open.has_ended ? open.end_unix_ns : 0;
+        const bool polls = still_since_unix_ns_ != INT64_MAX && position.state == 'R' &&
+                           open.statement != kNoNode && is_test(merged_.nodes[open.statement].call);
+        if (polls) {
+            open.is_in_call = true;
+            open.node = open.statement;
+        }
         position.is_in_call = open.is_in_call;
         position.paused = paused_.count(open.rank) != 0 && !open.is_in_call;
-        position.since_unix_ns = open.since_unix_ns;
+        position.since_unix_ns = std::min(open.since_unix_ns, still_since_unix_ns_);
         position.path = paths_.path_to(open.node);
         if (!open.is_in_call) read_outside(open, &position);
-        partners_.find(open, &position);
+        partners_.find(open, polls, &position);
         return position;
     }
 
@@ -102,6 +116,7 @@ class Reader {
 
     const Merged& merged_;
     KnownLines* lines_;
+    int64_t still_since_unix_ns_;  // INT64_MAX: not known
     PathTexts paths_;
     Partners partners_;
     std::set<uint32_t> invisible_;
@@ -170,6 +185,56 @@ void add_threads(const Positions& positions, uint32_t rank, const std::vector<si
     (*waits)[rank] = any;
 }
 
+Positions read_positions(const Merged& merged, const Positions* before, KnownLines* lines,
+                         CallPaths* paths, int64_t still_ns) {
+    Positions positions;
+    positions.still_ns = still_ns;
+    positions.world_size = merged.world_size;
+    std::set<std::string> hosts;
+    RankReader ranks(merged.ranks);
+    for (MergedRank rank; ranks.next(&rank);) {
+        if (positions.program.empty()) {
+            positions.program = shown_program(rank.program, rank.command);
+        }
+        hosts.insert(rank.host);
+        const bool first =
+            positions.start_unix_ns == 0 || rank.start_unix_ns < positions.start_unix_ns;
+        if (first) positions.start_unix_ns = rank.start_unix_ns;
+        if (rank.state != static_cast<uint32_t>(FileState::kRunning)) {
+            positions.gone.insert(rank.rank);
+        }
+    }
+    positions.host = hosts_text(hosts);
+    for (const MergedProcess& process : merged.processes) {
+        const bool incomplete = process.requests_unseen != 0 || process.requests > kRequestsShown;
+        if (incomplete) positions.incomplete.insert(process.rank);
+    }
+    Reader reader(merged, lines, paths, still_ns);
+    for (const MergedOpen& open : merged.open) positions.threads.push_back(reader.read(open));
+    std::stable_sort(positions.threads.begin(), positions.threads.end(),
+                     [](const Position& a, const Position& b) {
+                         return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
+                     });
+    leave_ended_regions(&positions.threads);
+    const bool is_dead = std::all_of(positions.threads.begin(), positions.threads.end(),
+                                     [](const Position& one) { return one.state == '\0'; });
+    if (is_dead) add_gone_before_end(merged, &positions);
+    std::map<std::pair<uint32_t, uint32_t>, const Position*> earlier;
+    if (before != nullptr) {
+        for (const Position& one : before->threads) earlier[{one.rank, one.thread}] = &one;
+    }
+    for (Position& position : positions.threads) {
+        const bool ended = position.state == '\0' && position.thread == 0;
+        if (ended && !is_dead) positions.gone.insert(position.rank);
+        if (before == nullptr) continue;
+        const auto same = earlier.find({position.rank, position.thread});
+        position.moved = same == earlier.end() ||
+                         same->second->since_unix_ns != position.since_unix_ns ||
+                         same->second->path != position.path;
+    }
+    return positions;
+}
+
 }  // namespace
 
 std::string numbers_text(const std::set<uint32_t>& numbers) {
@@ -214,51 +279,13 @@ Positions positions_of(const Merged& merged, const Positions* before, KnownLines
 
 Positions positions_of(const Merged& merged, const Positions* before, KnownLines* lines,
                        CallPaths* paths) {
-    Positions positions;
-    positions.world_size = merged.world_size;
-    std::set<std::string> hosts;
-    RankReader ranks(merged.ranks);
-    for (MergedRank rank; ranks.next(&rank);) {
-        if (positions.program.empty()) {
-            positions.program = shown_program(rank.program, rank.command);
-        }
-        hosts.insert(rank.host);
-        const bool first =
-            positions.start_unix_ns == 0 || rank.start_unix_ns < positions.start_unix_ns;
-        if (first) positions.start_unix_ns = rank.start_unix_ns;
-        if (rank.state != static_cast<uint32_t>(FileState::kRunning)) {
-            positions.gone.insert(rank.rank);
-        }
-    }
-    positions.host = hosts_text(hosts);
-    for (const MergedProcess& process : merged.processes) {
-        const bool incomplete = process.requests_unseen != 0 || process.requests > kRequestsShown;
-        if (incomplete) positions.incomplete.insert(process.rank);
-    }
-    Reader reader(merged, lines, paths);
-    for (const MergedOpen& open : merged.open) positions.threads.push_back(reader.read(open));
-    std::stable_sort(positions.threads.begin(), positions.threads.end(),
-                     [](const Position& a, const Position& b) {
-                         return std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
-                     });
-    leave_ended_regions(&positions.threads);
-    const bool is_dead = std::all_of(positions.threads.begin(), positions.threads.end(),
-                                     [](const Position& one) { return one.state == '\0'; });
-    if (is_dead) add_gone_before_end(merged, &positions);
-    std::map<std::pair<uint32_t, uint32_t>, const Position*> earlier;
-    if (before != nullptr) {
-        for (const Position& one : before->threads) earlier[{one.rank, one.thread}] = &one;
-    }
-    for (Position& position : positions.threads) {
-        const bool ended = position.state == '\0' && position.thread == 0;
-        if (ended && !is_dead) positions.gone.insert(position.rank);
-        if (before == nullptr) continue;
-        const auto same = earlier.find({position.rank, position.thread});
-        position.moved = same == earlier.end() ||
-                         same->second->since_unix_ns != position.since_unix_ns ||
-                         same->second->path != position.path;
-    }
-    return positions;
+    return read_positions(merged, before, lines, paths, 0);
+}
+
+Positions positions_without_progress(const Merged& merged, int64_t still_ns) {
+    KnownLines lines;
+    CallPaths paths(merged, lines.of(merged));
+    return read_positions(merged, nullptr, &lines, &paths, still_ns);
 }
 
 std::map<uint32_t, WaitsFor> waits_of(const Positions& positions) {

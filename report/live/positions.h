@@ -58,7 +58,8 @@ struct Position {
     std::string last;               // outside of MPI: the MPI line that was left last
     std::string partner;            // "rank 0, tag 7"; "rank 2, which has not come"; often empty
     bool waits_for_holder = false;  // of a lock, which `partner` names
-    std::vector<std::string> requests;  // of a wait: pending ones, at most kRequestsNamed
+    std::vector<std::string> requests;  // of a wait, or a test that was left last: pending ones,
+                                        // at most kRequestsNamed
     uint32_t pending = 0;               // all of them that are known
     // It goes on when all of these have come or gone; empty where it may go on without one.
     std::vector<AwaitedMessage> messages;
@@ -89,6 +90,8 @@ Positions positions_of(const Merged& merged, const Positions* before, KnownLines
 // The same with the call paths of `merged`, made before with `lines`.
 Positions positions_of(const Merged& merged, const Positions* before, KnownLines* lines,
                        CallPaths* paths);
+// Of a job that has made no progress for that long: a thread that tests requests waits for them.
+Positions positions_without_progress(const Merged& merged, int64_t still_ns);
 
 // "rank 2", "ranks 0,1,3-5".
 std::string ranks_text(const std::set<uint32_t>& ranks);

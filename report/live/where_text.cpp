@@ -334,6 +334,10 @@ class Tree {
     std::string facts_of(const Position& position) const {
         std::string text;
         if (!position.partner.empty()) text += ", waits for " + position.partner;
+        if (position.partner.empty() && position.pending != 0) {
+            text += fmt::format(", with {} pending request{}", position.pending,
+                                position.pending == 1 ? "" : "s");
+        }
         for (size_t i = 0; i < position.requests.size(); ++i) {
             text += (i == 0 ? ": " : "; ") + position.requests[i];
         }

@@ -70,7 +70,9 @@ enum RequestKind : uint8_t {
 enum AwaitedState : uint8_t { kNotAwaited = 0, kAwaited = 1, kWasComplete = 2 };
 
 // What is kept of a request for readers: communicator and tag as the program passed them, the
-// peer (a rank in that communicator, or kAnyRank), and below it an AwaitedState of 8 bits.
+// peer (a rank in that communicator, or kAnyRank), and below it an AwaitedState of 8 bits. Of a
+// collective: its function (kMpiCalls) as peer, and as tag its number as in CommRecord::entered,
+// 0 where it is not known.
 struct ShownRequest {
     uint64_t comm;  // CommRecord::handle, 0: none
     uint32_t peer_awaited;

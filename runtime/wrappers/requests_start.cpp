@@ -66,7 +66,8 @@ void follow_collective(Call* call, MPI_Request request, MPI_Comm comm,
     if (is_over(request, kCollectiveRequest)) return;
     Request content = active_request(kCollectiveRequest);
     if (waits_are_open()) keep_collective(call, collective, depends, &content);
-    follow(call, as_handle(request), content, shown_as(comm, kAnyRank, kAnyTag));
+    follow(call, as_handle(request), content,
+           shown_as(comm, static_cast<int>(collective.call), static_cast<int>(collective.number)));
 }
 
 void follow_persistent(Call* call, MPI_Request request, MpiCall number, MPI_Comm comm,
@@ -80,7 +81,7 @@ void follow_persistent(Call* call, MPI_Request request, MpiCall number, MPI_Comm
         content.persistent_collective->sent = sent;
         content.persistent_collective->received = received;
     }
-    follow(call, as_handle(request), content, shown_as(comm, kAnyRank, kAnyTag));
+    follow(call, as_handle(request), content, shown_as(comm, kAnyRank, 0));
 }
 
 void follow_send(Call* call, MPI_Request request, MPI_Comm comm, int dest, int tag,

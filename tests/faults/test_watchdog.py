@@ -51,7 +51,11 @@ def polls():
     message stands in the report of the run, which ends well."""
     run = watched("polls", 2, 2)
     check_equal((run.code, run.stderr.count(SAID)), (0, 1), "message" + run.describe())
-    check("MPI_Test" in run.stderr, "where" + run.describe())
+    lines = [f"hung.c:{marked_line(HUNG, marker)}" for marker in ("test", "last")]
+    text = " ".join(run.stderr.split())
+    check(f"Nobody can go on: rank 0 waits for rank 1 in MPI_Test {lines[0]}; rank 1 waits for rank 0 in "
+          f"MPI_Barrier {lines[1]}." in text, "who waits for whom" + run.describe())
+    check("waits for 1 request: receive from rank 1, tag 7" in text, "request" + run.describe())
     check(SAID in Profile(scratch("out"), run).json["watchdog"], "in the profile")
 
 

@@ -80,6 +80,13 @@ HANGS = {
         {0: ("MPI_Wait", "request"), 1: ("MPI_Wait", "request"), 2: MEET},
         {0: [1], 1: [0], 2: [0, 1]}, says=[ALL_LOST, "receive from rank 1, tag 7"],
         tells={0: "rank 1 sends to rank 0, tag 8"}),
+    "nonblocking": Hang(
+        {0: ("MPI_Wait", "nonblocking"), 1: ("MPI_Wait", "nonblocking"),
+         2: ("MPI_Recv", "instead_of_it")}, {0: [2], 1: [2], 2: [0]},
+        says=[ALL_LOST + r"rank 2 waits for rank 0 in MPI_Recv hangs\.c:{instead_of_it}; "
+              r"ranks 0,1 wait for rank 2 in MPI_Wait hangs\.c:{nonblocking}\.",
+              r"1 request: MPI_Iallreduce with rank 2, which has not come"],
+        tells={2: "all messages of rank 0 were received: this one has not been sent"}),
     "wrong_root": Hang(
         {0: ("MPI_Bcast", "root"), 1: ("MPI_Bcast", "root"), 2: MEET},
         {0: [1], 1: [0], 2: [0, 1]},
@@ -103,7 +110,7 @@ class RunningHang:
 
     def __init__(self, name, options=(), ranks=RANKS):
         words = [name]
-        if HANGS[name].fifo:
+        if name in HANGS and HANGS[name].fifo:
             os.mkfifo(scratch("fifo"))
             words.append(scratch("fifo"))
         self.records = scratch("records")

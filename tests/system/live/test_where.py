@@ -70,6 +70,20 @@ for each in HANGS:
 
 
 @case
+def polling():
+    """Of a rank that tests a request without end the text names the line and the request."""
+    says = with_lines(r"with 1 pending request: receive from rank 1, tag 5, "
+                      r"left MPI_Test hangs\.c:{polls} last")
+    with RunningHang("polls") as running:
+        directory, until = running.directory(), time.monotonic() + 40
+        while True:
+            text = one_line(where("--width", "150", directory).stdout)
+            if re.search(says, text):
+                return
+            check(time.monotonic() < until, f"not {says} in\n{text}")
+
+
+@case
 def killed_and_recovered():
     """The same hangs, killed: the recovered report begins with who was where, and `dwell where` says it, too."""
     for name in thorough(HANGS, ("wrong_branch", "kept_window", "one_of_two", "endless")):

@@ -144,6 +144,26 @@ static void tag_of_a_request(void) {
     meet();
 }
 
+static void nonblocking(void) {
+    MPI_Request request;
+    if (rank == 2) {
+        MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* @instead_of_it */
+    }
+    MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* @nonblocking */
+}
+
+/* Rank 0 asks for its message without end. */
+static void polls(void) {
+    MPI_Request request;
+    int done = 0;
+    if (rank == 0) {
+        MPI_Irecv(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
+        while (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* @polls */
+    }
+    meet();
+}
+
 static void wrong_root(void) {
     MPI_Bcast(data, 100000, MPI_DOUBLE, rank == 1 ? 1 : 0, MPI_COMM_WORLD); /* @root */
     meet();
@@ -195,6 +215,8 @@ int main(int argc, char** argv) {
     if (strcmp(hang, "requests") == 0) requests();
     if (strcmp(hang, "one_of_two") == 0) one_of_two();
     if (strcmp(hang, "tag_of_a_request") == 0) tag_of_a_request();
+    if (strcmp(hang, "nonblocking") == 0) nonblocking();
+    if (strcmp(hang, "polls") == 0) polls();
     if (strcmp(hang, "wrong_root") == 0) wrong_root();
     if (strcmp(hang, "operation") == 0) operation();
     if (strcmp(hang, "mismatch") == 0) mismatch();

@@ -135,6 +135,41 @@ TEST_F(WherePositions, NameTheRequestOfAWait) {
     EXPECT_EQ(at.waits.needs, Needs::kAll);
 }
 
+TEST_F(WherePositions, OfANonblockingCollectiveWaitForMembersThatHaveNotCome) {
+    for (const uint32_t entered : {6, 5}) {  // rank 0 has begun another one since
+        RecordFile& file = rank(4, entered);
+        in(&file, "MPI_Wait").requests = 1;
+        file.last_thread().open.request = 4096;
+        file.add_request(4096, kCollectiveRequest, kWorld, call_number("MPI_Iallreduce"), 5);
+    }
+    in(&rank(4, 4), "MPI_Recv", 0, 1);
+    in(&rank(4, 5), "MPI_Barrier");
+    Positions positions = read();
+    for (const size_t waiting : {0, 1}) {
+        const Position& at = positions.threads.at(waiting);
+        EXPECT_EQ(at.requests, std::vector<std::string>{
+                                   "MPI_Iallreduce with rank 3, which is in MPI_Barrier instead"});
+        EXPECT_EQ(at.waits.ranks, Numbers{3});
+    }
+    files_.at(3).header().state = FileState::kExited;
+    positions = read();
+    EXPECT_EQ(positions.threads.at(1).waits.ranks, (Numbers{2, 3}));
+    EXPECT_EQ(positions.threads.at(1).waits.needs, Needs::kAll);
+    EXPECT_EQ(stuck(positions), (std::set<uint32_t>{0, 1, 2}));
+}
+
+TEST_F(WherePositions, OfANonblockingBroadcastMayNeedOneOfThoseThatAreMissing) {
+    RecordFile& file = rank(3, 5);
+    in(&file, "MPI_Wait").requests = 1;
+    file.last_thread().open.request = 4096;
+    file.add_request(4096, kCollectiveRequest, kWorld, call_number("MPI_Ibcast"), 5);
+    rank(3, 4);
+    rank(3, 4);
+    const Position at = read().threads.at(0);
+    EXPECT_EQ(at.waits.ranks, (Numbers{1, 2}));
+    EXPECT_EQ(at.waits.needs, Needs::kAny);
+}
+
 TEST_F(WherePositions, NameTheRequestsThatWaitallFoundIncomplete) {
     RecordFile& file = rank(3);
     in(&file, "MPI_Waitall").requests = 3;
