@@ -114,6 +114,8 @@ void thread_ended(void* state) {
     note_own_name(thread->record);
     thread->open = nullptr;
     t_thread = nullptr;
+    // The process's time is real time less the overhead of this thread.
+    if (thread->record->number == g_process.header->process_thread) return;
     const StateLock lock;
     thread->next_free = g_process.free_threads;
     g_process.free_threads = thread;

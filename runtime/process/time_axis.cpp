@@ -204,6 +204,7 @@ void begin_axis(Thread* thread, uint64_t at) {
     writer.store_before(kNoStatement);
     writer.compute_until(axis->until);
     writer.move_to(at);
+    axis->until = at;  // virtual time may go back where a record gets another thread
 }
 
 void leave_out(Thread* thread, uint64_t end, uint64_t ticks) {

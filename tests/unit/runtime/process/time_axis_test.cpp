@@ -138,6 +138,18 @@ TEST_F(TheTimeAxis, LeavesPausesOut) {
     EXPECT_EQ(bin(6).computation_ticks, kBin);
 }
 
+// A record's next thread may have lost more to dwell than the one before, so that virtual time goes
+// back, twice while it is attached.
+TEST_F(TheTimeAxis, ANewThreadOfARecordBeginsWithoutComputation) {
+    call(8000, 1000);
+    compute_until(t_thread, 9000);
+    begin_axis(t_thread, 500);
+    begin_axis(t_thread, 700);
+    call(kBin + 700, 700);
+    EXPECT_EQ(all().computation_ticks, 7000u + 1000 + (kBin - 700));
+    EXPECT_EQ(all().call_ticks, 1000u + 700);
+}
+
 TEST_F(TheTimeAxis, ShortPausesWithinABinToo) {
     leave_out(t_thread, 2000, 1000);
     call(kBin, 100);
