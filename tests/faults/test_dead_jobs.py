@@ -228,7 +228,9 @@ def time_limit_ignored():
         kept.extend(os.listdir(out))
         os.killpg(run.pid, signal.SIGKILL)
 
-    run = execute([DWELL, "run", "-o", out, program("hung"), "ignore", prefix], cwd=scratch(), interrupt=end)
+    os.mkdir(scratch("records"))
+    run = execute([DWELL, "run", "-o", out, program("hung"), "ignore", prefix], cwd=scratch(), interrupt=end,
+                  env={"DWELL_RECORD_DIR": scratch("records")})
     check("rank.0" in kept and "profile.json" in kept, f"{kept}" + run.describe())
     check_equal(Profile(out, run).at(HUNG, "barrier", "MPI_Barrier").count, 10, "calls in the report")
     profile = recover(out, scratch("made"))

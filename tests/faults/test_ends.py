@@ -118,13 +118,14 @@ def limited_file_size():
     skip_unless(execute(["prlimit", "--version"]).code == 0, "no prlimit")
     plain = execute([program("many_names")])
     check_equal((plain.code, plain.stdout), (3, "3000 blocks\n"), "the program itself")
+    _, own = records()
     for number, limit in enumerate((0, 100, 4096, 16384, 32768, 100_000, 300_000, 1_000_000)):
         for how in ("run", "hand"):
             out = scratch(f"out{number}{how}")
             argv = ["prlimit", f"--fsize={limit}:{limit}"]
             argv += [DWELL, "run", "-o", out] if how == "run" else []
             env = {} if how == "run" else {"LD_PRELOAD": LIBRARY, "DWELL_OUT": out}
-            run = execute([*argv, program("many_names")], env=env, cwd=scratch())
+            run = execute([*argv, program("many_names")], env={**env, **own}, cwd=scratch())
             same_result(plain, run)
             check(os.path.exists(os.path.join(out, "profile.json")) or "dwell: " in run.stderr,
                   f"{limit} bytes: no word" + run.describe())
