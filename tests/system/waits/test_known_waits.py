@@ -34,9 +34,12 @@ def stamps(path):
 
 
 def waited_at(ranks, waiter, name):
-    """Seconds by which the other rank came later, all calls together."""
-    return sum(max(0.0, late - early)
-               for early, late in zip(ranks[waiter][name], ranks[1 - waiter][name], strict=True))
+    """Seconds by which the other rank came later, all calls together; less where MPI did not keep the caller
+    for so long."""
+    came = ranks[1 - waiter][name]
+    left = ranks[waiter].get(f"{name}_left", came)
+    return sum(max(0.0, min(late, end) - early)
+               for early, late, end in zip(ranks[waiter][name], came, left, strict=True))
 
 
 def partners_of(profile, node_index):
@@ -250,13 +253,17 @@ def check_cause_of_late_receivers(how):
 
 
 def check_waited(profile, node, passed_ms, own_ms):
-    """Each time a line waited so long for what others made rank 1 late by, and for itself."""
+    """Each time a line waited so long for what others made rank 1 late by, and for itself. A rest may last
+    longer than asked, on a virtual machine by more than a tenth."""
+    def check_rests(ms, want_ms, text):
+        check(0.9 * want_ms - 3 <= ms <= 1.25 * want_ms + 3, f"{ms} instead of {want_ms} {text}")
+
     partners = partners_of(profile, index_of(profile, node))
     waited = sum(p["time_ns"] for p in partners) / 1e6
     passed = sum(p.get("passed_on_ns", 0) for p in partners) / 1e6
     what = f"ms of {waited} in {node.name}: {partners}, {profile.json['causes']}"
-    check_near(passed, TIMES_LATE * passed_ms, 0.1, 3.0, f"passed-on {what}")
-    check_near(waited - passed, TIMES_LATE * own_ms, 0.1, 3.0, f"own {what}")
+    check_rests(passed, TIMES_LATE * passed_ms, f"passed-on {what}")
+    check_rests(waited - passed, TIMES_LATE * own_ms, f"own {what}")
 
 
 @case

@@ -72,8 +72,11 @@ static void one_round(void) {
     meet(); /* one that MPI may leave where it is until the receiver takes it */
     if (!first)
         be_late("send_kept"), receive(kKept);
-    else
-        stamp("send_kept"), MPI_Send(out, kKept, MPI_BYTE, 1, 3, world); /* @send_kept */
+    else {
+        stamp("send_kept");
+        MPI_Send(out, kKept, MPI_BYTE, 1, 3, world); /* @send_kept */
+        stamp("send_kept_left");
+    }
     meet();
     if (!first) {
         be_late("wait_kept"), receive(kKept);
@@ -81,6 +84,7 @@ static void one_round(void) {
         MPI_Isend(out, kKept, MPI_BYTE, 1, 3, world, requests);
         stamp("wait_kept");
         MPI_Wait(requests, MPI_STATUS_IGNORE); /* @wait_kept */
+        stamp("wait_kept_left");
     }
     meet();
     if (!first)
