@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 #include <tuple>
@@ -305,14 +304,6 @@ std::vector<CauseLine> lines_by(uint64_t ProfileCause::*part, const Profile& pro
 
 uint64_t estimated_ns(const Totals& totals) {
     return totals.blocked_ns - std::min(totals.sync_ns, totals.blocked_ns);
-}
-
-bool is_poll(uint16_t call) {
-    if (call >= kMpiCallCount) return false;
-    const MpiCallInfo& info = kMpiCalls[call];
-    const bool probes = info.call_class == CallClass::kProbe;
-    return info.call_class == CallClass::kTest ||
-           (probes && std::strncmp(info.name, "MPI_I", 5) == 0);
 }
 
 std::vector<WaitKindTime> wait_kinds(uint16_t call, const Totals& totals) {

@@ -17,9 +17,6 @@ namespace dwell {
 // The estimated part of the waiting, for calls without time stamps of their partners.
 uint64_t estimated_ns(const Totals& totals);
 
-// Unsuccessful polls are waiting for an unknown partner.
-bool is_poll(uint16_t call);
-
 // One kind of waiting at a communication line, and its duration.
 struct WaitKindTime {
     std::string name;  // "late sender", "wait at barrier" ...

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <string_view>
 
 #include "report/live/kernel_view.h"
 #include "runtime/contract/mpi_calls.h"
@@ -16,14 +15,6 @@ namespace {
 
 constexpr uint64_t kLeastUse = 10;              // who computes has a tenth of the time
 constexpr uint64_t kLeastPerPoll_ns = 100'000;  // who polls more often only waits
-
-bool is_poll(uint16_t number) {
-    if (number >= kMpiCallCount) return false;
-    const MpiCallInfo& call = kMpiCalls[number];
-    const std::string_view name = call.name;
-    return call.call_class == CallClass::kTest ||
-           (call.call_class == CallClass::kProbe && name.starts_with("MPI_I"));
-}
 
 bool waits_in_openmp(const MergedNode& node) {
     if (!is_openmp(node.kind)) return false;

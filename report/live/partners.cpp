@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <string_view>
 
@@ -38,20 +37,19 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// "MPI_Bcast" of "MPI_Ibcast".
-std::string blocking_name(std::string_view starting) {
-    constexpr std::string_view kPrefix = "MPI_I";
-    if (!starting.starts_with(kPrefix)) return std::string(starting);
-    const auto first = static_cast<unsigned char>(starting[kPrefix.size()]);
-    return fmt::format("MPI_{:c}{}", std::toupper(first), starting.substr(kPrefix.size() + 1));
-}
-
 bool gathers(std::string_view name) {
-    return is_one_of(name, {"MPI_Reduce", "MPI_Gather", "MPI_Gatherv"});
+    return is_one_of(name, {"MPI_Reduce", "MPI_Gather", "MPI_Gatherv", "MPI_Ireduce", "MPI_Igather",
+                            "MPI_Igatherv"});
 }
 
 bool spreads(std::string_view name) {
-    return is_one_of(name, {"MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"});
+    return is_one_of(name, {"MPI_Bcast", "MPI_Scatter", "MPI_Scatterv", "MPI_Ibcast",
+                            "MPI_Iscatter", "MPI_Iscatterv"});
+}
+
+bool needs_some(std::string_view name) {
+    return is_one_of(name, {"MPI_Scan", "MPI_Exscan", "MPI_Iscan", "MPI_Iexscan"}) ||
+           name.starts_with("MPI_Neighbor") || name.starts_with("MPI_Ineighbor");
 }
 
 }  // namespace
@@ -248,7 +246,7 @@ void Partners::find_requests(const MergedOpen& open, Position* position) const {
         const bool message = one->kind == kSendRequest || one->kind == kReceiveRequest;
         if (message) need_peer(as_open, one->peer, &of_one);
         if (const Gathering* gathering = gathering_of(*one)) {
-            need_members(*gathering, blocking_name(kMpiCalls[one->peer].name), &of_one);
+            need_members(*gathering, kMpiCalls[one->peer].name, kNoNode, false, &of_one);
         }
         if (of_one.ranks.empty()) return;  // may complete in a way that is not known
         if (pending.size() == 1 && exact) {
@@ -285,6 +283,18 @@ std::string Partners::collective_text(const MergedComm& comm, const MergedOpen& 
     return fmt::format("{} with root {}", name, open.peer);
 }
 
+// The member's pending collective of that number, or null.
+const MergedRequest* Partners::started_by(const MergedComm& member, uint32_t number) const {
+    const auto found = requests_.find(member.rank);
+    if (found == requests_.end() || number == 0) return nullptr;
+    for (const MergedRequest* one : found->second) {
+        const bool same = one->kind == kCollectiveRequest && one->comm == member.handle &&
+                          static_cast<uint32_t>(one->tag) == number;
+        if (same && one->peer > 0 && one->peer < kMpiCallCount) return one;
+    }
+    return nullptr;
+}
+
 // Null where the request is of another kind, or its place in the order is not known.
 const Partners::Gathering* Partners::gathering_of(const MergedRequest& request) const {
     const MergedComm* own = comm_of(request.rank, request.comm);
@@ -313,6 +323,10 @@ const Partners::Gathering& Partners::gathering_of(const MergedComm& own, uint32_
             const uint16_t other = merged_.nodes[inside->statement].call;
             const char* name = kMpiCalls[other].name;
             gathering.elsewhere[other == call ? there : name].push_back(member->rank);
+        } else if (const MergedRequest* started = started_by(*member, number)) {
+            if (started->peer != call) {
+                gathering.elsewhere[kMpiCalls[started->peer].name].push_back(member->rank);
+            }
         }
     }
     if (own.id == kWorldId) {
@@ -332,9 +346,9 @@ const Partners::Gathering& Partners::gathering_of(const MergedComm& own, uint32_
     return gathering;
 }
 
-// `root`: the rank of the root and whether it calls, where that is known.
-void Partners::need_members(const Gathering& gathering, std::string_view name, WaitsFor* waits,
-                            std::optional<Root> root) {
+// `root`: kNoNode where it is not known. `is_root`: the caller is known to be the root.
+void Partners::need_members(const Gathering& gathering, std::string_view name, uint32_t root,
+                            bool is_root, WaitsFor* waits) {
     for (const auto& [other, ranks] : gathering.elsewhere) {
         waits->ranks.insert(waits->ranks.end(), ranks.begin(), ranks.end());
     }
@@ -342,14 +356,11 @@ void Partners::need_members(const Gathering& gathering, std::string_view name, W
     if (!waits->ranks.empty()) return;
     waits->ranks = gathering.missing;
     // Other members may pass data on, so it is not known which of them is needed.
-    const bool needs_all = !spreads(name) && !is_one_of(name, {"MPI_Scan", "MPI_Exscan"}) &&
-                           !name.starts_with("MPI_Neighbor") &&
-                           (!gathers(name) || (root && root->is_caller));
-    if (needs_all) return;
+    if (!spreads(name) && !needs_some(name) && (is_root || !gathers(name))) return;
     waits->needs = Needs::kAny;
-    const bool lacks_root = root && std::find(waits->ranks.begin(), waits->ranks.end(),
-                                              root->rank) != waits->ranks.end();
-    if (lacks_root && spreads(name)) waits->sure = {root->rank};
+    const std::vector<uint32_t>& missing = gathering.missing;
+    const bool lacks_root = std::find(missing.begin(), missing.end(), root) != missing.end();
+    if (lacks_root && spreads(name)) waits->sure = {root};
 }
 
 void Partners::find_collective(const MergedOpen& open, uint16_t call, Position* position) const {
@@ -359,7 +370,7 @@ void Partners::find_collective(const MergedOpen& open, uint16_t call, Position* 
         gathering_of(*own, own->entered, call, collective_text(*own, open));
     position->partner = gathering.text;
     const uint32_t root = own->inter ? kNoNode : world_rank(own, open.peer);
-    need_members(gathering, kMpiCalls[call].name, &position->waits, Root{root, root == open.rank});
+    need_members(gathering, kMpiCalls[call].name, root, root == open.rank, &position->waits);
 }
 
 void Partners::find_window_lock(const MergedOpen& open, Position* position) const {

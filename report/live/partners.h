@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -54,12 +53,9 @@ class Partners {
     const Gathering& gathering_of(const MergedComm& own, uint32_t number, uint16_t call,
                                   const std::string& here) const;
     const Gathering* gathering_of(const MergedRequest& request) const;
-    struct Root {
-        uint32_t rank;
-        bool is_caller;
-    };
-    static void need_members(const Gathering& gathering, std::string_view name, WaitsFor* waits,
-                             std::optional<Root> root = std::nullopt);
+    const MergedRequest* started_by(const MergedComm& member, uint32_t number) const;
+    static void need_members(const Gathering& gathering, std::string_view name, uint32_t root,
+                             bool is_root, WaitsFor* waits);
     void find_collective(const MergedOpen& open, uint16_t call, Position* position) const;
     void find_window_lock(const MergedOpen& open, Position* position) const;
     void find_lock(const MergedLock& wanted, Position* position) const;

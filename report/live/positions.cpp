@@ -22,10 +22,6 @@ bool is_region_end(uint16_t construct) {
     return construct == static_cast<uint16_t>(OmpConstruct::kImplicitBarrier);
 }
 
-bool is_test(uint16_t call) {
-    return call < kMpiCallCount && kMpiCalls[call].call_class == CallClass::kTest;
-}
-
 bool is_barrier(uint16_t construct) {
     return construct == static_cast<uint16_t>(OmpConstruct::kBarrier) || is_region_end(construct);
 }
@@ -66,7 +62,7 @@ class Reader {
                                                             : thread_state(open.pid, open.tid);
         position.end_unix_ns = open.has_ended ? open.end_unix_ns : 0;
         const bool polls = still_since_unix_ns_ != INT64_MAX && position.state == 'R' &&
-                           open.statement != kNoNode && is_test(merged_.nodes[open.statement].call);
+                           open.statement != kNoNode && is_poll(merged_.nodes[open.statement].call);
         if (polls) {
             open.is_in_call = true;
             open.node = open.statement;

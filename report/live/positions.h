@@ -90,7 +90,7 @@ Positions positions_of(const Merged& merged, const Positions* before, KnownLines
 // The same with the call paths of `merged`, made before with `lines`.
 Positions positions_of(const Merged& merged, const Positions* before, KnownLines* lines,
                        CallPaths* paths);
-// Of a job that has made no progress for that long: a thread that tests requests waits for them.
+// Of a job that has made no progress for that long: who polls waits.
 Positions positions_without_progress(const Merged& merged, int64_t still_ns);
 
 // "rank 2", "ranks 0,1,3-5".

@@ -7,6 +7,7 @@
 #include "report/figures/losses.h"
 #include "report/figures/wait_figures.h"
 #include "report/text/views.h"
+#include "runtime/contract/mpi_calls.h"
 #include "summarize/model/profile_walk.h"
 
 namespace dwell {

@@ -42,6 +42,15 @@ struct MpiCallInfo {
 extern const MpiCallInfo kMpiCalls[];
 extern const int kMpiCallCount;
 
+// A test of requests or a probe that does not wait. Unsuccessful ones are waiting for a partner.
+inline bool is_poll(uint16_t number) {
+    if (number >= kMpiCallCount) return false;
+    const MpiCallInfo& call = kMpiCalls[number];
+    const bool immediate = call.name[4] == 'I';  // "MPI_Iprobe"
+    return call.call_class == CallClass::kTest ||
+           (call.call_class == CallClass::kProbe && immediate);
+}
+
 // A name for every PICL event type that kMpiCalls uses: for -5 label records.
 struct EventName {
     int16_t event;

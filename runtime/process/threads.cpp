@@ -114,7 +114,7 @@ void thread_ended(void* state) {
     note_own_name(thread->record);
     thread->open = nullptr;
     t_thread = nullptr;
-    // The process's time is real time less the overhead of this thread.
+    // Not used again: the process's time is real time less the overhead in this record.
     if (thread->record->number == g_process.header->process_thread) return;
     const StateLock lock;
     thread->next_free = g_process.free_threads;

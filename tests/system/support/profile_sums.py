@@ -144,7 +144,8 @@ def _only_probed_ns(profile):
 
 def _axis(profile, sums):
     """The bins hold what the totals hold, but for what becomes a nanosecond in each node and bin, and for a
-    part of dwell's own cost, which is known later, also of attaching each thread; rows are in their bin."""
+    part of dwell's own cost, which is known later; rows are in their bin. Where many threads come and go,
+    totals lack some 20 us of each, for a reason that is not known."""
     if not profile.get("time_bins"):
         return
     got = axis_sums(profile)

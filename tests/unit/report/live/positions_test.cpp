@@ -158,6 +158,21 @@ TEST_F(WherePositions, OfANonblockingCollectiveWaitForMembersThatHaveNotCome) {
     EXPECT_EQ(stuck(positions), (std::set<uint32_t>{0, 1, 2}));
 }
 
+TEST_F(WherePositions, NameAnotherNonblockingCollective) {
+    for (const char* call : {"MPI_Iallreduce", "MPI_Ibcast"}) {
+        RecordFile& file = rank(2, 5);
+        in(&file, "MPI_Wait").requests = 1;
+        file.last_thread().open.request = 4096;
+        file.add_request(4096, kCollectiveRequest, kWorld, call_number(call), 5);
+    }
+    const Positions positions = read();
+    EXPECT_EQ(
+        positions.threads.at(0).requests,
+        std::vector<std::string>{"MPI_Iallreduce with rank 1, which is in MPI_Ibcast instead"});
+    EXPECT_EQ(positions.threads.at(1).waits.ranks, Numbers{0});
+    EXPECT_EQ(stuck(positions), (std::set<uint32_t>{0, 1}));
+}
+
 TEST_F(WherePositions, OfANonblockingBroadcastMayNeedOneOfThoseThatAreMissing) {
     RecordFile& file = rank(3, 5);
     in(&file, "MPI_Wait").requests = 1;
@@ -168,6 +183,36 @@ TEST_F(WherePositions, OfANonblockingBroadcastMayNeedOneOfThoseThatAreMissing) {
     const Position at = read().threads.at(0);
     EXPECT_EQ(at.waits.ranks, (Numbers{1, 2}));
     EXPECT_EQ(at.waits.needs, Needs::kAny);
+}
+
+TEST_F(WherePositions, OfANeighbourhoodMayNeedOneOfThoseThatAreMissing) {
+    in(&rank(3, 5), "MPI_Neighbor_alltoall");
+    rank(3, 4);
+    rank(3, 4);
+    const Position at = read().threads.at(0);
+    EXPECT_EQ(at.waits.ranks, (Numbers{1, 2}));
+    EXPECT_EQ(at.waits.needs, Needs::kAny);
+}
+
+TEST_F(WherePositions, WithoutProgressWaitWhereTheyPoll) {
+    for (const char* call : {"MPI_Test", "MPI_Iprobe"}) {
+        files_.clear();
+        RecordFile& file = rank(2);
+        in(&file, call);
+        file.last_thread().open_depth = 0;  // between two polls
+        file.last_thread().last_ticks = 4 * kSecond;
+        file.add_request(4096, kReceiveRequest, kWorld, 1, 7);
+        EXPECT_FALSE(read().threads.at(0).is_in_call);
+        Merged merged;
+        ASSERT_TRUE(add_places(&merged, file.data(), file.bytes()));
+        const Positions still = positions_without_progress(merged, 2 * int64_t{kSecond});
+        const Position& at = still.threads.at(0);
+        ASSERT_TRUE(at.is_in_call);
+        EXPECT_EQ(at.path.back().substr(0, 8), std::string(call).substr(0, 8));
+        const bool tests = std::string(call) == "MPI_Test";
+        EXPECT_EQ(at.partner, tests ? "1 request" : "");
+        EXPECT_EQ(at.waits.ranks, tests ? Numbers{1} : Numbers{});
+    }
 }
 
 TEST_F(WherePositions, NameTheRequestsThatWaitallFoundIncomplete) {
