@@ -162,12 +162,14 @@ def delayed_sender():
 
 
 def check_delayed_sender(how, size, inject):
+    # Three calls each time; what dwell takes out of its own delays may be wrong by a hundredth of them.
+    injected = 3 * 100 * int(inject.split(":")[1]) / 1e9 if inject else 0.0
     profile = timed([program("delayed_sender"), str(size), how], 2, name=f"out-{how}-{size}-{inject}",
                        env={"DWELL_INJECT_NS": inject} if inject else {})
     place = {"start": ("sent", "MPI_Wait"), "send": ("send", "MPI_Send"), "sendrecv": ("sendrecv", "MPI_Sendrecv")}[how]
     for (name, call), seconds in ((place, 100 * 1e-3), (("barrier", "MPI_Barrier"), 0.0)):
         node = profile.at(source("delayed_sender.c"), name, call)
-        check_near(node.raw.get("sync_ns", 0) / 1e9, seconds, 0.1, 0.01,
+        check_near(node.raw.get("sync_ns", 0) / 1e9, seconds, 0.1, 0.01 + 0.01 * injected,
                    f"seconds waited at @{name}, {size} bytes by {how}, {inject} injected")
 
 
@@ -254,9 +256,11 @@ def check_cause_of_late_receivers(how):
 
 def check_waited(profile, node, passed_ms, own_ms):
     """Each time a line waited so long for what others made rank 1 late by, and for itself. A rest may last
-    longer than asked, on a virtual machine by more than a tenth."""
+    longer than asked, on a virtual machine by more than a tenth; a rank that lost its processor meanwhile
+    moves two of the line's twenty waits from one to the other."""
     def check_rests(ms, want_ms, text):
-        check(0.9 * want_ms - 3 <= ms <= 1.25 * want_ms + 3, f"{ms} instead of {want_ms} {text}")
+        moved_ms = 3 + 0.1 * waited
+        check(0.9 * want_ms - moved_ms <= ms <= 1.25 * want_ms + moved_ms, f"{ms} instead of {want_ms} {text}")
 
     partners = partners_of(profile, index_of(profile, node))
     waited = sum(p["time_ns"] for p in partners) / 1e6

@@ -19,7 +19,7 @@ def deposit(charge):
         time.sleep(0.05 if rank == slow else 0.01)
     else:
         while time.thread_time() < until:
-            for i in range(1, 500):
+            for i in range(1, 5000):
                 charge = 0.5 * charge + 1 / i  # @fault
     global at_fault
     at_fault += time.monotonic() - began
