@@ -18,6 +18,7 @@
 #include "runtime/io/file_names.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/probes/blocks.h"
+#include "runtime/probes/outlined_code.h"
 #include "runtime/probes/probes.h"
 #include "runtime/process/time_axis.h"
 #include "runtime/process/virtual_clock.h"
@@ -200,7 +201,9 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
         if (thread == nullptr) return false;
     }
     if (thread->in_tool || thread->vforked) return false;
-    if (thread->open != nullptr || is_inside(thread->io, frame)) return false;
+    // In a signal handler that interrupted one of these it is part of that.
+    if (thread->open != nullptr || waits_in_omp(thread) || is_inside(thread->io, frame))
+        return false;
     uint32_t name = 0;
     if (file != kNoDescriptor) {
         name = file_of(thread, file, nullptr);

@@ -257,9 +257,9 @@ bool begin_attaching() {
 }
 void end_attaching() { g_attacher.store(0); }
 
-// Before MPI_Init, or at the first probe of a program that may have no MPI. False: the program runs
-// unobserved, and one line has said why.
-bool attach_process(bool with_mpi) {
+// Before MPI_Init, or at the first probe of a program that may have no MPI, which called at
+// `since`. False: the program runs unobserved, and one line has said why.
+bool attach_process(bool with_mpi, uint64_t since) {
     const OwnWork own;
     const uint64_t start = now_ticks();
     const char* why = nullptr;
@@ -326,6 +326,7 @@ bool attach_process(bool with_mpi) {
     thread->last_ticks = g_process.start_ticks;
     thread->attached_ticks = start;
     if (with_mpi) thread->span_begin = 0;  // its time is that of its calls and intervals
+    thread->in_tool.begin();
     hold_axis(thread);
     write_start_directory(thread);
     open_metrics(thread);
@@ -337,7 +338,10 @@ bool attach_process(bool with_mpi) {
         const OwnCounts counts(thread);
         calibrate();
     }
+    // Before a signal handler's statement is recorded. In MPI_Init it belongs to that call.
+    if (!with_mpi) thread->slow_overhead = now_ticks() - since;
     release_axis(thread);
+    thread->in_tool.end();
     g_attached = true;
     if (with_mpi) announce_observed();
     return true;
@@ -379,7 +383,7 @@ bool observe_mpi() {
         not_observed("another thread was about to begin with observing the process");
         return false;
     }
-    const bool observed = g_attached ? add_mpi() : attach_process(true);
+    const bool observed = g_attached ? add_mpi() : attach_process(true, now_ticks());
     end_attaching();
     return observed;
 }
@@ -418,7 +422,8 @@ Thread* attach_for_probe() {
     if (!begin_attaching()) return nullptr;
     // Unless another thread was faster.
     const bool begins = !g_attached && probes_wanted();
-    const bool attached = begins && attach_process(false);
+    const bool attached = begins && attach_process(false, before);
+    const uint64_t attached_at = now_ticks();
     notify_profiled();
     if (attached) {
         note_usage();
@@ -438,7 +443,7 @@ Thread* attach_for_probe() {
         begin_axis(thread, axis_ticks_of(thread, thread->span_begin));
         return thread;
     }
-    t_thread->slow_overhead += now_ticks() - before;
+    t_thread->slow_overhead += now_ticks() - attached_at;
     return t_thread;
 }
 

@@ -24,6 +24,12 @@ inline bool is_region_row(uint64_t row) {
     return (row & kRowOmp) != 0 && is_omp_region(construct_of_row(row));
 }
 
+// Whether the thread waits for other threads of OpenMP, so that only a signal handler can call.
+inline bool waits_in_omp(const Thread* thread) {
+    const uint64_t row = thread->on.top->row;
+    return thread->omp.is_idle || ((row & kRowOmp) != 0 && is_omp_meeting(construct_of_row(row)));
+}
+
 // Stack address at which the innermost code called by the OpenMP runtime on this thread begins: it
 // lies between that code's frames and the runtime's. 0: unknown. Null until OpenMP is observed.
 extern uint64_t (*g_omp_code_frame)() __attribute__((visibility("hidden")));
