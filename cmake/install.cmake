@@ -4,8 +4,11 @@ include(CMakePackageConfigHelpers)
 set(contract ${PROJECT_SOURCE_DIR}/runtime/contract)
 install(FILES ${contract}/record_layout.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dwell)
 # It includes these by their path in the sources.
-install(FILES ${contract}/open_records.h ${contract}/time_axis_layout.h
+install(FILES ${contract}/event_layout.h ${contract}/open_records.h ${contract}/time_axis_layout.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dwell/runtime/contract)
+
+# For functions that filter events.
+install(FILES ${PROJECT_SOURCE_DIR}/report/filter/dwell_events.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dwell)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/dwellConfig.cmake.in ${PROJECT_BINARY_DIR}/dwellConfig.cmake

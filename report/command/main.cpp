@@ -11,6 +11,10 @@
 #include "report/console/cli.h"
 #include "report/console/output.h"
 #include "report/console/process.h"
+#include "report/events/events_command.h"
+#include "report/events/report_log.h"
+#include "report/export/export.h"
+#include "report/import/import.h"
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
 #include "report/launch/run.h"
@@ -39,6 +43,9 @@ constexpr const char* kUsage =
     "  recover   Makes a profile from the records of a job that did not end well\n"
     "  where     Shows where every rank of a running job is\n"
     "  top       Shows a running job as it goes on\n"
+    "  events    Switches the events of a running job on or off\n"
+    "  export    Writes the events of dwell run --events for other tools\n"
+    "  import    Makes an event log of another tool's trace\n"
     "  sites     Shows what dwell's compilers put probes into\n"
     "  info      Says what works on this machine, and what does not\n"
     "\n"
@@ -64,7 +71,8 @@ int run_parsed(const tl::expected<Options, CliEnd>& options, int (*command)(cons
 // The command that a misspelt word was probably meant to be.
 std::string command_hint(const std::string& name) {
     if (is_launcher(name)) return ": to profile a job type: dwell run " + name + " ...";
-    for (const char* command : {"run", "report", "recover", "where", "top", "sites", "info"}) {
+    for (const char* command : {"run", "report", "recover", "where", "top", "events", "export",
+                                "import", "sites", "info"}) {
         if (is_nearly(name.data(), name.size(), command)) {
             return ": dwell " + std::string(command) + " is one";
         }
@@ -78,7 +86,7 @@ int dispatch(const std::vector<std::string>& words) {
     const std::string& name = words.front();
     const std::vector<std::string> rest(words.begin() + 1, words.end());
     // Not in each rank of a job, nor while the library waits for `dwell finish`.
-    const bool looks = name == "where" || name == "top";
+    const bool looks = name == "where" || name == "top" || name == "events";
     if (launcher_rank() < 0 && name != "finish" && !looks) name_unfinished_runs(rest);
     if (name == "run") {
         const auto parsed = parse_run(rest);
@@ -87,14 +95,22 @@ int dispatch(const std::vector<std::string>& words) {
         JobLines().say(parsed.error().text);
         return parsed.error().code;
     }
-    if (name == "report") return run_parsed(parse_report(rest), report_command);
+    if (name == "report") {
+        const auto parsed = parse_report(rest);
+        if (parsed && is_event_log(parsed->source)) return report_log_command(*parsed);
+        return run_parsed(parsed, report_command);
+    }
     if (name == "recover") {
         const auto parsed = parse_recover(rest);
-        return parsed ? recover_command(*parsed, ending_of) : show(parsed.error());
+        return parsed ? recover_command(*parsed, ending_of, collect_left_events)
+                      : show(parsed.error());
     }
     if (name == "finish") return run_parsed(parse_finish(rest), finish_command);
     if (name == "where") return run_parsed(parse_where(rest), where_command);
     if (name == "top") return run_parsed(parse_top(rest), top_command);
+    if (name == "events") return run_parsed(parse_events(rest), events_command);
+    if (name == "export") return run_parsed(parse_export(rest), export_command);
+    if (name == "import") return run_parsed(parse_import(rest), import_command);
     if (name == "sites") return run_parsed(parse_sites(rest), sites_command);
     if (name == "info") {
         const auto parsed = parse_info(rest);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "runtime/contract/enabling_profile.h"
 #include "runtime/contract/record_layout.h"
 #include "runtime/contract/settings.h"
+#include "runtime/process/event_settings.h"
 
 namespace dwell {
 namespace {
@@ -35,8 +37,11 @@ constexpr const char* kRunFooter =
     "(dwell run mpirun -n 4 ./app). Each option has a twin variable: DWELL_OUT,\n"
     "DWELL_CALLPATH, DWELL_SAMPLE, DWELL_PEERS, DWELL_MEMORY_MIB, DWELL_ROW_LIMIT,\n"
     "DWELL_PROBE_LIMIT, DWELL_END_TIMEOUT, DWELL_WATCHDOG, DWELL_LIVE, DWELL_WAIT,\n"
-    "DWELL_OMP, DWELL_IO, DWELL_METRICS, DWELL_WIDTH, DWELL_ENABLE,\n"
-    "DWELL_PRESERVE_ORDER=1, DWELL_TALLY=1, DWELL_REPORT=1, DWELL_QUIET=1.";
+    "DWELL_OMP, DWELL_IO, DWELL_EVENTS, DWELL_EVENTS_SITES, DWELL_EVENTS_RANKS,\n"
+    "DWELL_EVENTS_WINDOW, DWELL_EVENTS_RATE, DWELL_EVENTS_LONGER, DWELL_EVENTS_FILTER,\n"
+    "DWELL_EVENTS_RING, DWELL_EVENTS_FULL, DWELL_METRICS, DWELL_WIDTH, DWELL_ENABLE,\n"
+    "DWELL_PRESERVE_ORDER=1, DWELL_TALLY=1,\n"
+    "DWELL_REPORT=1, DWELL_QUIET=1.";
 
 class RunFormatter : public CLI::Formatter {
   public:
@@ -85,6 +90,11 @@ std::optional<CliEnd> parse_words(CLI::App& app, const std::vector<std::string>&
     return std::nullopt;
 }
 
+// --events, or --events=WHAT.
+bool may_lack_value(const Setting& setting) {
+    return strcmp(setting.variable, "DWELL_EVENTS") == 0;
+}
+
 // Index of the program of `dwell run`. All words from there on belong to the program.
 size_t find_command(const std::vector<std::string>& words) {
     size_t i = 0;
@@ -93,8 +103,9 @@ size_t find_command(const std::vector<std::string>& words) {
         if (word.empty() || word[0] != '-' || word == "--") return i;
         const bool takes_value =
             word == "-o" || word == "--out" || word == "--enable" ||
-            std::any_of(std::begin(kSettings), std::end(kSettings),
-                        [&](const Setting& setting) { return word == setting.option; });
+            std::any_of(std::begin(kSettings), std::end(kSettings), [&](const Setting& setting) {
+                return word == setting.option && !may_lack_value(setting);
+            });
         i += takes_value ? 2 : 1;
     }
     return words.size();
@@ -120,9 +131,9 @@ std::optional<CliEnd> settle(RunOptions* options) {
     }
     if (options->out.empty()) options->out = environment("DWELL_OUT");
     if (options->enable.empty()) options->enable = environment("DWELL_ENABLE");
-    if (!options->enable.empty()) {
+    for (const std::string* path : {&options->enable, &options->events_sites}) {
         EnablingProfile profile;
-        if (!profile.read(options->enable.c_str())) return CliEnd{2, profile.error()};
+        if (!path->empty() && !profile.read(path->c_str())) return CliEnd{2, profile.error()};
     }
     for (const RunFlag& flag : kRunFlags) {
         const std::string value = environment(flag.variable);
@@ -163,6 +174,25 @@ std::string setting_error(const std::string& variable, const std::string& value)
     const Setting* const setting = find_setting(variable.c_str());
     if (setting == nullptr || number_of_word(setting->words, value.c_str()) >= 0) return {};
     if (variable == "DWELL_METRICS") return metrics_form_error(value);
+    if (variable == "DWELL_EVENTS") {
+        WantedEvents ignored;
+        return read_wanted_events(value.c_str(), &ignored) ? "" : kEventForms;
+    }
+    if (variable == "DWELL_EVENTS_RATE") {
+        EventRates ignored;
+        return read_event_rates(value.c_str(), &ignored) ? "" : kEventRateForms;
+    }
+    if (variable == "DWELL_EVENTS_LONGER") {
+        EventTrigger ignored;
+        return read_event_trigger(value.c_str(), &ignored) ? "" : kEventTriggerForms;
+    }
+    if (variable == "DWELL_EVENTS_FILTER") return {};
+    if (variable == "DWELL_EVENTS_RANKS") return is_rank_list(value.c_str()) ? "" : kRankForms;
+    if (variable == "DWELL_EVENTS_WINDOW") {
+        EventWindow ignored;
+        return read_event_window(value.c_str(), &ignored) ? "" : kEventWindowForms;
+    }
+    if (variable == "DWELL_EVENTS_SITES") return {};  // a file; settle() reads it
     if (setting->most == 0) return list_of(setting->words);
     uint32_t number = 0;
     const char* end = value.data() + value.size();
@@ -188,6 +218,11 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
         ->check(not_empty)
         ->type_name("DIR");
     for (size_t i = 0; i < std::size(kSettings); ++i) {
+        if (may_lack_value(kSettings[i])) {
+            app.add_flag(std::string(kSettings[i].option) + "{all}", options.*kSettingTexts[i],
+                         kSettings[i].help);
+            continue;
+        }
         app.add_option(kSettings[i].option, options.*kSettingTexts[i], kSettings[i].help)
             ->type_name(kSettings[i].value_name);
     }
@@ -207,6 +242,11 @@ tl::expected<RunOptions, CliEnd> parse_run(const std::vector<std::string>& words
         return tl::make_unexpected(CliEnd{2, std::string(option) + ": the value is empty"});
     }
     if (auto end = settle(&options)) return tl::make_unexpected(*end);
+    for (const Setting& setting : kSettings) {
+        if (!std::string_view(setting.option).starts_with("--events-")) continue;
+        if (app.count(setting.option) != 0 && (options.events.empty() || options.events == "off"))
+            return tl::make_unexpected(CliEnd{2, setting.option + std::string(" needs --events")});
+    }
     if (options.command.empty() || options.command.front().empty()) {
         return tl::make_unexpected(
             CliEnd{2, "no program to run (dwell run --help shows what there is)"});
@@ -293,6 +333,122 @@ tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& w
     if (options.left_out && (options.relations || options.format != "text")) {
         return tl::make_unexpected(CliEnd{2, "--left-out is for the text of the whole table"});
     }
+    return options;
+}
+
+tl::expected<EventsOptions, CliEnd> parse_events(const std::vector<std::string>& words) {
+    EventsOptions options;
+    std::vector<std::string> given;
+    CLI::App app("Switches the events of a running job on or off.", "dwell events");
+    app.add_option("WORDS", given,
+                   "[JOB] on|off|dump; JOB: as in dwell where; dump writes what dwell run "
+                   "--events=last:N holds")
+        ->required()
+        ->expected(1, 2);
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    options.order = given.back();
+    if (given.size() == 2) options.job = given.front();
+    if (number_of_word("on|off|dump", options.order.c_str()) < 0)
+        return tl::make_unexpected(
+            CliEnd{2, "'" + options.order + "' should be " + list_of("on|off|dump")});
+    return options;
+}
+
+uint32_t event_kinds_of(const std::string& words) {
+    uint32_t kinds = 0;
+    for (size_t at = 0; at <= words.size();) {
+        const size_t end = std::min(words.find(',', at), words.size());
+        const std::string word = words.substr(at, end - at);
+        const auto* const known =
+            std::find_if(std::begin(kEventKindWords), std::end(kEventKindWords),
+                         [&](const EventKindWord& one) { return word == one.word; });
+        if (known == std::end(kEventKindWords)) return 0;
+        kinds |= known->kinds;
+        at = end + 1;
+    }
+    return kinds;
+}
+
+namespace {
+
+std::string kinds_form() {
+    std::string words;
+    for (const EventKindWord& known : kEventKindWords)
+        if (known.kinds != 0) words += (words.empty() ? "" : ", ") + std::string(known.word);
+    return "some of " + words + "; joined by commas";
+}
+
+void add_choice_of_events(CLI::App* app, ExportOptions* options) {
+    app->add_option("--window", options->window,
+                    "Only these seconds of the run: FROM-TO (10-12.5, 10- or -10)")
+        ->type_name("FROM-TO")
+        ->check([](const std::string& text) {
+            EventWindow window;
+            const bool good = read_event_window(text.c_str(), &window) && window.is_timed &&
+                              window.inside.place == WindowPlace::kNone;
+            return good ? "" : "FROM-TO in seconds (10-12.5, 10- or -10)";
+        });
+    app->add_option("--ranks", options->ranks, "Only these ranks (0-3,8)")
+        ->type_name("LIST")
+        ->check(
+            [](const std::string& text) { return is_rank_list(text.c_str()) ? "" : kRankForms; });
+    app->add_option("--kinds", options->kinds, "Only events of these kinds: " + kinds_form())
+        ->type_name("LIST")
+        ->check([](const std::string& text) {
+            return event_kinds_of(text) != 0 ? std::string() : kinds_form();
+        });
+    app->add_flag("-q,--quiet", options->quiet, "Says only what the export lacks");
+}
+
+}  // namespace
+
+tl::expected<ExportOptions, CliEnd> parse_export(const std::vector<std::string>& words) {
+    ExportOptions options;
+    CLI::App app("Writes event logs in the format of another tool.", "dwell export");
+    app.add_option("LOG", options.source, "Event log, or directory of a profile")->required();
+    const std::string formats = "perfetto|chrome|otf2|epilog|picl|sddf|sddf-binary|midi";
+    app.add_option("--to", options.format, list_of(formats.c_str()))
+        ->type_name("FORMAT")
+        ->required()
+        ->check(CLI::IsMember(CLI::detail::split(formats, '|')));
+    app.add_option("-o,--out", options.out,
+                   "File to write, with otf2 a directory (default: a name made from the log's)")
+        ->check(not_empty)
+        ->type_name("FILE");
+    CLI::Option* const byte_order =
+        app.add_option("--byte-order", options.byte_order,
+                       "With --to epilog: " + list_of("little|big") + " (default: the machine's)");
+    byte_order->type_name("ORDER")->check(CLI::IsMember({"little", "big"}));
+    CLI::Option* const mapping =
+        app.add_option("--mapping", options.mapping,
+                       "With --to midi, a note: at each send (senders, default), at sends left and "
+                       "receives right (speakers), from send to receive (transit)");
+    mapping->type_name("NAME")->check(CLI::IsMember({"senders", "speakers", "transit"}));
+    CLI::Option* const limit =
+        app.add_option("--limit", options.limit_mib,
+                       "With --to chrome: largest size of the file in MiB (default: 1024)");
+    limit->type_name("MIB")->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
+    add_choice_of_events(&app, &options);
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
+    if (mapping->count() != 0 && options.format != "midi")
+        return tl::make_unexpected(CliEnd{2, "--mapping is for --to midi"});
+    if (byte_order->count() != 0 && options.format != "epilog")
+        return tl::make_unexpected(CliEnd{2, "--byte-order is for --to epilog"});
+    if (limit->count() != 0 && options.format != "chrome")
+        return tl::make_unexpected(CliEnd{2, "--limit is for --to chrome"});
+    return options;
+}
+
+tl::expected<ImportOptions, CliEnd> parse_import(const std::vector<std::string>& words) {
+    ImportOptions options;
+    CLI::App app("Makes an event log of a trace.", "dwell import");
+    app.add_option("FILE", options.source, "Trace in PICL's format, or of dwell export --to sddf")
+        ->required();
+    app.add_option("-o,--out", options.out,
+                   "Log to write (default: the trace's name with .events, here)")
+        ->check(not_empty)
+        ->type_name("LOG");
+    if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
     return options;
 }
 

@@ -26,6 +26,15 @@ struct RunOptions {
     std::string wait;
     std::string omp;
     std::string io;
+    std::string events;
+    std::string events_sites;
+    std::string events_ranks;
+    std::string events_window;
+    std::string events_rate;
+    std::string events_longer;
+    std::string events_filter;
+    std::string events_ring;
+    std::string events_full;
     std::string metrics;
     std::string width;
     std::string out;
@@ -38,11 +47,14 @@ struct RunOptions {
 };
 // By index in kSettings.
 constexpr std::string RunOptions::*kSettingTexts[] = {
-    &RunOptions::callpath,    &RunOptions::sample,    &RunOptions::peers,
-    &RunOptions::memory_mib,  &RunOptions::row_limit, &RunOptions::probe_limit,
-    &RunOptions::end_timeout, &RunOptions::watchdog,  &RunOptions::live,
-    &RunOptions::wait,        &RunOptions::omp,       &RunOptions::io,
-    &RunOptions::metrics,     &RunOptions::width};
+    &RunOptions::callpath,      &RunOptions::sample,       &RunOptions::peers,
+    &RunOptions::memory_mib,    &RunOptions::row_limit,    &RunOptions::probe_limit,
+    &RunOptions::end_timeout,   &RunOptions::watchdog,     &RunOptions::live,
+    &RunOptions::wait,          &RunOptions::omp,          &RunOptions::io,
+    &RunOptions::events,        &RunOptions::events_sites, &RunOptions::events_ranks,
+    &RunOptions::events_window, &RunOptions::events_rate,  &RunOptions::events_longer,
+    &RunOptions::events_filter, &RunOptions::events_ring,  &RunOptions::events_full,
+    &RunOptions::metrics,       &RunOptions::width};
 static_assert(std::size(kSettingTexts) == std::size(kSettings));
 
 struct RunFlag {
@@ -95,6 +107,32 @@ struct SitesOptions {
     bool ascii = false;
 };
 
+// `dwell events`.
+struct EventsOptions {
+    std::string job;  // a directory or the id of a job; empty: the only one
+    std::string order;
+};
+
+// `dwell export`.
+struct ExportOptions {
+    std::string source;  // a log, or a directory with logs
+    std::string format;
+    std::string out;                  // empty: a name made from the log's
+    std::string mapping = "senders";  // of messages to sounds
+    std::string byte_order;           // empty: the machine's
+    std::string window;               // read_event_window(); empty: all
+    std::string ranks;                // is_rank_in()
+    std::string kinds;                // event_kinds_of(); empty: all
+    uint64_t limit_mib = 1024;        // size of a file for Chrome
+    bool quiet = false;               // only what the export lacks
+};
+
+// `dwell import`.
+struct ImportOptions {
+    std::string source;
+    std::string out;  // empty: a name made from the trace's
+};
+
 // `dwell where`.
 struct WhereOptions {
     std::string job;  // a directory or the id of a job; empty: the only one
@@ -137,9 +175,15 @@ tl::expected<FinishOptions, CliEnd> parse_finish(const std::vector<std::string>&
 tl::expected<FinishOptions, CliEnd> parse_recover(const std::vector<std::string>& words);
 tl::expected<ReportOptions, CliEnd> parse_report(const std::vector<std::string>& words);
 tl::expected<SitesOptions, CliEnd> parse_sites(const std::vector<std::string>& words);
+tl::expected<EventsOptions, CliEnd> parse_events(const std::vector<std::string>& words);
+tl::expected<ExportOptions, CliEnd> parse_export(const std::vector<std::string>& words);
+tl::expected<ImportOptions, CliEnd> parse_import(const std::vector<std::string>& words);
 tl::expected<WhereOptions, CliEnd> parse_where(const std::vector<std::string>& words);
 tl::expected<TopOptions, CliEnd> parse_top(const std::vector<std::string>& words);
 tl::expected<bool, CliEnd> parse_info(const std::vector<std::string>& words);
+
+// The event_bit() of words like "mpi,blocks"; 0: one of them is no kind.
+uint32_t event_kinds_of(const std::string& words);
 
 // Empty when `value` is valid for the setting `variable` (a DWELL_… name of RunOptions), else a
 // description of valid values.

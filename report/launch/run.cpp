@@ -23,17 +23,18 @@
 #include "report/console/output.h"
 #include "report/console/process.h"
 #include "report/launch/below.h"
-#include "report/launch/death_watch.h"
 #include "report/launch/job_lines.h"
 #include "report/launch/launch.h"
-#include "report/launch/live_writer.h"
-#include "report/launch/occupancy.h"
 #include "report/launch/omp_exchange.h"
 #include "report/launch/serial.h"
-#include "report/launch/watchdog.h"
 #include "report/results/crash_recovery.h"
 #include "report/results/show.h"
 #include "report/sampling/sample_drain.h"
+#include "report/watch/death_watch.h"
+#include "report/watch/event_watch.h"
+#include "report/watch/live_writer.h"
+#include "report/watch/occupancy.h"
+#include "report/watch/watchdog.h"
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/settings.h"
 #include "runtime/contract/status_page.h"
@@ -395,13 +396,27 @@ std::string width_setting() {
 RunOptions with_whole_paths(const RunOptions& given) {
     RunOptions options = given;
     std::error_code error;
-    for (std::string* path : {&options.out, &options.enable}) {
+    for (std::string* path :
+         {&options.out, &options.enable, &options.events_sites, &options.events_filter}) {
         if (path->empty()) continue;
         const auto absolute = std::filesystem::absolute(*path, error);
         if (!error) *path = absolute.string();
     }
     options.out = std::filesystem::path(options.out).lexically_normal().string();
     return options;
+}
+
+bool writes_events(const RunOptions& options) {
+    return !options.events.empty() && options.events != "off";
+}
+
+tl::expected<std::unique_ptr<EventFilters>, std::string> start_filters(const RunOptions& options) {
+    if (!writes_events(options)) return nullptr;
+    EventTrigger trigger;
+    read_event_trigger(options.events_longer.c_str(), &trigger);
+    auto filters = EventFilters::start(trigger, options.events_filter);
+    if (!filters) return tl::make_unexpected("--events-filter: " + filters.error());
+    return filters;
 }
 
 // Returns false after one line of explanation.
@@ -434,6 +449,12 @@ int run_command(const RunOptions& given) {
     }
     const Target target = inspect_target(options.command.front());
     if (!may_start(options, target, lines.get())) return 2;
+    auto started = start_filters(options);
+    if (!started) {
+        lines->say(started.error());
+        return 2;
+    }
+    std::unique_ptr<EventFilters> filters = std::move(*started);
     StatusPage* const outer = open_status_page();
     OwnStatusPage status;
     if (status.page() == nullptr) {
@@ -461,6 +482,12 @@ int run_command(const RunOptions& given) {
     DeathWatch deaths(status.page(), launcher_rank());
     Watchdog watchdog(status.page(), launcher_rank(), atoi(options.watchdog.c_str()));
     LiveWriter live(status.page(), launcher_rank(), atoi(options.live.c_str()), options.out);
+    EventWindow window;
+    if (!options.events_window.empty()) read_event_window(options.events_window.c_str(), &window);
+    EventRates rates;
+    read_event_rates(options.events_rate.c_str(), &rates);
+    EventWatch events(status.page(), launcher_rank(), options.out, window, rates,
+                      options.events_full != "flush", std::move(filters));
     std::map<std::string, Occupancy> occupancy;  // by directory of a job
     bool others_sampled = false;
     const auto sample = [&](const std::string& directory, bool taken_over) {
@@ -478,6 +505,7 @@ int run_command(const RunOptions& given) {
         watchdog.start();
         live.start();
         if (options.tally) tally.start(1000 / kOccupancyHz);
+        if (writes_events(options)) events.start();
     };
     Below below;
     int tick_ms = kFirstTickMs;
@@ -507,10 +535,12 @@ int run_command(const RunOptions& given) {
     live.stop();
     live.clean_up();
     tally.stop();
+    const std::vector<std::string> of_events = events.stop();
     if (end.start_error != 0) {
         return explain_start_error(options.command.front(), end.start_error, lines.get());
     }
     lines->note_end(end.wait_status);
+    for (const std::string& line : of_events) lines->say(line);
     const bool sampled =
         options.tally && write_occupancies(options.out, tally.last_watchers(), &occupancy);
     if (options.tally && !sampled && !others_sampled) {

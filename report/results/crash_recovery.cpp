@@ -256,7 +256,11 @@ bool move_all(const std::string& from, Shelter* to, const std::vector<RankFile>&
         const std::string first = kFilePrefix + std::to_string(file.rank);
         const std::string& name =
             is_of_same_job(to->last + "/" + first, origin) ? file.name : first;
-        const Outcome moved = move_file(origin, (before ? to->before : to->last) + "/" + name);
+        const std::string& place = before ? to->before : to->last;
+        const std::string spill = from + "/" + kSpillPrefix + file.name;
+        if (access(spill.c_str(), F_OK) == 0)
+            static_cast<void>(move_file(spill, place + "/" + kSpillPrefix + name));
+        const Outcome moved = move_file(origin, place + "/" + name);
         if (moved || access(origin.c_str(), F_OK) != 0) continue;
         say(moved.error() + "; the record files stay in " + from +
             "; to see them type: dwell recover " + word_to_type(from));

@@ -348,6 +348,7 @@ Outcome write_outputs(Merged& merged, const EndOptions& options, const JobTexts&
     Profile profile = build_profile(merged);
     profile.ending = texts.ending;
     profile.watchdog = texts.watchdog;
+    profile.last_events = texts.last_events;
     std::string directory;
     Outcome written = write_beside_others(profile, merged, wanted, &directory);
     if (written && directory != wanted) {
@@ -383,7 +384,8 @@ int finish_command(const FinishOptions& options) {
     return 1;
 }
 
-int recover_command(const FinishOptions& options, EndingTeller tell_ending) {
+int recover_command(const FinishOptions& options, EndingTeller tell_ending,
+                    EventsKeeper keep_events) {
     remove_interrupted_copies(options.directory);
     Merged merged;
     const bool gathered = gather(options.directory, &merged);
@@ -398,9 +400,12 @@ int recover_command(const FinishOptions& options, EndingTeller tell_ending) {
     EndOptions end = options;
     if (end.out.empty()) end.out = recovered_profile_directory(options.directory, merged);
     if (end.width == 0) end.width = terminal_width(STDERR_FILENO);
+    const KeptEvents events = keep_events(options.directory, end.out);
     const Outcome written = write_outputs(
-        merged, end, {tell_ending(options.directory, merged), watchdog_text_in(options.directory)});
+        merged, end,
+        {tell_ending(options.directory, merged), watchdog_text_in(options.directory), events.last});
     if (!written) say(written.error() + "; the records stay in " + options.directory);
+    for (const std::string& line : events.lines) say(line);
     return written && complete ? 0 : 1;
 }
 

@@ -3,6 +3,7 @@
 #define DWELL_REPORT_RESULTS_FINISH_H_
 
 #include <string>
+#include <vector>
 
 #include "report/console/cli.h"
 #include "report/console/output.h"
@@ -14,6 +15,7 @@ namespace dwell {
 struct JobTexts {
     std::string ending;
     std::string watchdog;
+    std::string last_events{};
 };
 
 // Writes profile.json, report.txt and stats.picl into `options.out` (empty: dwell-<program>-<job>
@@ -30,9 +32,18 @@ std::string expected_profile_directory(const std::string& out, const std::string
 // (report/live).
 using EndingTeller = std::string (*)(const std::string& directory, const Merged& merged);
 
+// Writes the events in the record files of a job in `directory` beside its profile in `out`
+// (report/events).
+struct KeptEvents {
+    std::vector<std::string> lines;  // to say
+    std::string last;                // last_events()
+};
+using EventsKeeper = KeptEvents (*)(const std::string& directory, const std::string& out);
+
 // The sub-commands. Each returns the exit code.
 int finish_command(const FinishOptions& options);
-int recover_command(const FinishOptions& options, EndingTeller tell_ending);
+int recover_command(const FinishOptions& options, EndingTeller tell_ending,
+                    EventsKeeper keep_events);
 
 }  // namespace dwell
 

@@ -160,7 +160,7 @@ void remove_interrupted_copies(const std::string& directory, bool all_moved) {
         const std::string of = name.substr(0, name.size() - kRandom);
         const bool ours = record_in_name(of) || of == "merged" || of == "profile.json" ||
                           of == "report.txt" || of == "stats.picl" ||
-                          of.starts_with(kWatchdogPrefix);
+                          of.starts_with(kWatchdogPrefix) || of.starts_with(kSpillPrefix);
         if (all_moved && record_in_name(of) && fs::exists(directory + "/" + of, error)) {
             unlink(entry.path().c_str());
         } else if (ours) {

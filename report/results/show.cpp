@@ -197,8 +197,9 @@ bool locale_is_utf8() {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-int report_command(const ReportOptions& options) {
-    const auto text = load_and_render(options);
+namespace {
+
+int show_text(const tl::expected<std::string, std::string>& text, const ReportOptions& options) {
     if (!text) {
         say(text.error());
         return kUsageError;
@@ -207,6 +208,16 @@ int report_command(const ReportOptions& options) {
     const Outcome written = write_all(STDOUT_FILENO, *text, "standard output");
     if (!written) say(written.error());
     return written ? 0 : 1;
+}
+
+}  // namespace
+
+int show_profile(const Profile& profile, const ReportOptions& options) {
+    return show_text(render(options.source, profile, options), options);
+}
+
+int report_command(const ReportOptions& options) {
+    return show_text(load_and_render(options), options);
 }
 
 }  // namespace dwell

@@ -3,6 +3,7 @@
 #define DWELL_REPORT_RESULTS_SHOW_H_
 
 #include "report/console/cli.h"
+#include "summarize/model/profile.h"
 
 namespace dwell {
 
@@ -12,6 +13,8 @@ constexpr const char* kOccupancySuffix = ".tsv";
 
 // Returns the exit code.
 int report_command(const ReportOptions& options);
+// The same for a profile that is in no file.
+int show_profile(const Profile& profile, const ReportOptions& options);
 
 // Columns of the terminal `file`, within the limits of a report; 0: not a terminal.
 int terminal_width(int file);

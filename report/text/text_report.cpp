@@ -18,17 +18,27 @@ void draw_notes(const Profile& profile, TextCanvas* canvas) {
     }
 }
 
-// As `dwell run --watchdog` printed it.
-void draw_watchdog(const Profile& profile, TextCanvas* canvas) {
-    if (profile.watchdog.empty()) return;
-    canvas->title("Report of the watchdog", "while nothing moved");
-    std::istringstream lines(profile.watchdog);
+void draw_lines(const std::string& whole, TextCanvas* canvas) {
+    std::istringstream lines(whole);
     for (std::string text; std::getline(lines, text);) {
         Line line;
         line.add(
             cut_middle("  " + printable(text, canvas->utf8()), canvas->width(), canvas->utf8()));
         canvas->put(line);
     }
+}
+
+// As `dwell run --watchdog` printed it.
+void draw_watchdog(const Profile& profile, TextCanvas* canvas) {
+    if (profile.watchdog.empty()) return;
+    canvas->title("Report of the watchdog", "while nothing moved");
+    draw_lines(profile.watchdog, canvas);
+}
+
+void draw_last_events(const Profile& profile, TextCanvas* canvas) {
+    if (profile.last_events.empty()) return;
+    canvas->title("Last events", "of ranks that did not reach their end");
+    draw_lines(profile.last_events, canvas);
 }
 
 }  // namespace
@@ -45,6 +55,7 @@ std::string write_text_report(const Profile& profile, const TextOptions& options
     draw_overview(profile, &canvas);
     draw_headline(profile, lines, &canvas);
     draw_watchdog(profile, &canvas);
+    draw_last_events(profile, &canvas);
     if (options.per_rank) {
         draw_ranks(profile, &canvas);
         draw_clocks(profile, &canvas);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "runtime/contract/version.h"
+#include "runtime/events/events.h"
 #include "runtime/lifecycle/lifecycle.h"
 #include "runtime/probes/blocks.h"
 #include "runtime/probes/grids.h"
@@ -73,6 +74,8 @@ int query(const char* name, size_t bytes, dwell_figures* figures, size_t room) {
     return copy(known, found, figures, room);
 }
 
+void switch_events(int on) { order_events(on != 0); }
+
 int query_of_partner(int rank, dwell_figures* figures, size_t room) {
     dwell_figures known{};
     const bool found = query_partner(rank, &known);
@@ -107,6 +110,7 @@ DWELL_EXPORT constinit struct dwell_entries dwell_entries = {
     dwell::grid,
     dwell::query,
     dwell::query_of_partner,
+    dwell::switch_events,
 };
 }
 

@@ -39,7 +39,7 @@
 #define DWELL_INLINE DWELL_UNSEEN static inline
 
 /* Version of this interface. Extended only: programs built for an older version keep working. */
-#define DWELL_API_VERSION 2
+#define DWELL_API_VERSION 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,6 +95,8 @@ struct dwell_entries {
     /* From version 2 on. `room`: the size of the caller's struct dwell_figures. */
     int (*query)(const char* name, size_t bytes, struct dwell_figures* figures, size_t room);
     int (*query_partner)(int rank, struct dwell_figures* figures, size_t room);
+    /* From version 3 on. */
+    void (*events)(int on);
 };
 
 /* The C library's own gnu_get_libc_release takes no arguments and has no effect. libdwell.so
@@ -208,6 +210,17 @@ DWELL_INLINE int dwell_is_recording(void) {
     return library != NULL ? library->is_recording() : 0;
 }
 
+/* Switches full events on and off for the whole process, as MPI_Pcontrol(3) and (4) do. Without
+ * dwell run --events nothing happens. Threads follow at their next call or probe. */
+DWELL_INLINE void dwell_events_on(void) {
+    const struct dwell_entries* const library = dwell_observing();
+    if (library != NULL && library->api_version >= 3) library->events(1);
+}
+DWELL_INLINE void dwell_events_off(void) {
+    const struct dwell_entries* const library = dwell_observing();
+    if (library != NULL && library->api_version >= 3) library->events(0);
+}
+
 /* Describes a grid of processes and the coordinates of this process, so that reports can name ranks
  * by coordinates. `sizes`, `periodic` (not zero: dimension wraps around) and `coordinates` have
  * `dimensions` elements, at most 6; sizes from 1 on, coordinates from 0 on and below their size.
@@ -263,7 +276,7 @@ DWELL_INLINE int dwell_query(const char* name, struct dwell_figures* figures) {
 
 /* The same for a partner: messages exchanged with `rank` of MPI_COMM_WORLD, and the time in their
  * calls. A call with several partners shares its time among them. Collectives have no partner; each
- * call statement remembers 256 partners (dwell run --peer-limit). */
+ * call statement remembers 256 partners (dwell run --peers). */
 DWELL_INLINE int dwell_query_partner(int rank, struct dwell_figures* figures) {
     const struct dwell_entries* const library = dwell_observing();
     memset(figures, 0, sizeof(*figures));

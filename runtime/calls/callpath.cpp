@@ -307,7 +307,10 @@ FoundPath find_path(Thread* thread, const Frame* frame, MpiCall call, CellIndex 
         }
         found = {known->node, known->foreign};
         path.frames = known->frames;
-        if (known->hash != 0) add_to_first_lookup(thread, frame, call, path, probe_frame, known);
+        // A statement that may open a window is looked at here, each time (records.cpp).
+        const bool may_hurry = found.node == 0 || !opens_windows(found.node);
+        if (known->hash != 0 && may_hurry)
+            add_to_first_lookup(thread, frame, call, path, probe_frame, known);
         if (found.node != 0 && (cell_at<Node>(found.node)->site.flags & kNodeFolded) != 0) {
             thread->record->folded_paths += 1;
         }

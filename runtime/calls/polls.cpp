@@ -199,6 +199,7 @@ void stop_poll(Call* call) {
     call->histogram = cell_at<SizeHistogram>(call->index + kHistogramOffsetCells);
     call->histogram->untimed += 1;
     call->after_untimed = false;
+    call->events = 0;
     call->waited_ticks = call->bytes_sent = 0;
     call->inner_overhead = 0 - g_process.inner_cost_ticks;  // no stamp was taken at its start
     call->thread->calls += 1;

@@ -50,8 +50,10 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
     if (thread->open != nullptr) {
         if (is_nested(thread, frame)) return nullptr;
         record_abandoned(thread);
+        leave_lost_call_windows(thread);
     }
     if (g_process.preserve_order) g_call_order->end_deferring(number);
+    if (has_event_order()) notice_event_order();
     if (thread->epoch != g_live->epoch) apply_changes(thread);
     if (g_process.inject_ticks != 0) thread->slow_overhead += inject(thread);
     return thread;
@@ -120,6 +122,28 @@ DWELL_COLD void drain_before(Call* call) {
     drain_samples(call->thread, interval);
     read_before_call(call->thread, call->index, interval);
 }
+constexpr uint64_t kToldAhead_ticks = 1 << 14;  // real time is known to some microseconds
+
+// The event of the call's end, and how far real time is ahead where that has changed.
+DWELL_COLD void note_end(Call* call) {
+    Thread* const thread = call->thread;
+    const ThreadRecord* const record = thread->record;
+    const uint64_t ahead = record->intrusion_ticks + record->paused_ticks;
+    const uint64_t end = call->end_ticks - ahead;
+    EventRing* const ring = &thread->record->events;
+    if (ahead - ring->real_ahead + kToldAhead_ticks > 2 * kToldAhead_ticks) {
+        ring->real_ahead = ahead;
+        write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kRealTime),
+                    end, record->intrusion_ticks);
+    }
+    if (call->waited_ticks != 0) note_wait(thread, call->index, call->waited_ticks, end);
+    write_event(thread, EventKind::kLeave, call->index, end);
+}
+DWELL_COLD void end_call_window(Call* call) {
+    const ThreadRecord* const record = call->thread->record;
+    const uint64_t ahead = record->intrusion_ticks + record->paused_ticks;
+    if ((call->events & kCallWindow) != 0) leave_call_window(call->thread, call->end_ticks - ahead);
+}
 DWELL_COLD void adjust_span_and_user_time(Thread* thread) {
     if (thread->span_begin != 0) start_span(thread);
     // Time of user code inside the call counts as user ticks, not as overhead.
@@ -129,7 +153,9 @@ DWELL_COLD void adjust_span_and_user_time(Thread* thread) {
 }
 DWELL_COLD void drain_after(Call* call) {
     drain_samples(call->thread, 0);
-    read_after_call(call->thread, call->index, call->ticks);
+    const ThreadRecord* const record = call->thread->record;
+    read_after_call(call->thread, call->index, call->ticks,
+                    call->end_ticks - record->intrusion_ticks - record->paused_ticks);
     read_processor_time(call->thread);
 }
 
@@ -143,13 +169,14 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     }
     Thread* thread = calling_thread();
     if (thread == nullptr || thread->open != nullptr || thread->in_tool ||
-        thread->epoch != g_live->epoch) [[unlikely]] {
+        thread->epoch != g_live->epoch || has_event_order()) [[unlikely]] {
         thread = ready_thread(frame, number);
         if (thread == nullptr) return false;
     } else {
         thread->calls += 1;
     }
     CellIndex index;
+    uint8_t events = 0;
     const CellIndex probe_frame = probe_frame_of(thread, frame);
     const PathEntry* known = find_cached_path(thread, frame, number, probe_frame);
     if (known != nullptr && !known->foreign) [[likely]] {
@@ -168,12 +195,14 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
             post_deferred();
             return false;
         }
+        if (opens_windows(index) && enter_call_window(thread, index)) events = kCallWindow;
     }
     Node* node = cell_at<Node>(index);
     call->thread = thread;
     call->index = index;
     call->poll = nullptr;
     call->after_untimed = false;
+    call->events = events;
     call->inner_overhead = 0;
     call->pre_overhead = 0;
     call->lost_ticks = 0;
@@ -191,6 +220,15 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     return true;
 }
 
+void note_begin(Call* call) {
+    if ((call->events & kCallNoted) != 0) return;
+    call->events |= kCallNoted;
+    const Thread* const thread = call->thread;
+    write_event(call->thread, EventKind::kEnter, call->index,
+                call->start_ticks - thread->record->intrusion_ticks - thread->record->paused_ticks -
+                    overhead_before(call));
+}
+
 CellIndex interval_before(Thread* thread, CellIndex node) { return interval_to(thread, node); }
 
 void leave(Call* call) {
@@ -201,10 +239,12 @@ void leave(Call* call) {
     const bool untimed = call->poll != nullptr;
     if ((thread->span_begin | thread->user_ticks) != 0) [[unlikely]]
         adjust_span_and_user_time(thread);
+    const bool noted = writes_events(thread) && has_events(call->index);
+    if (noted) [[unlikely]]
+        note_begin(call);
     // Time with nodes of its own (I/O, OpenMP idle time) also makes partners wait.
     const uint64_t apart = call->start_ticks - thread->last_ticks;
-    const uint64_t rest = apart - thread->separate_ticks;
-    const uint64_t since = static_cast<int64_t>(rest) > 0 ? rest : 0;
+    const uint64_t since = time_before(call);
     const uint64_t before = lost < since ? lost : since;
     const uint64_t computed = since - before;
     thread->separate_ticks = 0;
@@ -227,6 +267,10 @@ void leave(Call* call) {
     add_call_to_axis(thread, call->end_ticks - record->intrusion_ticks, call->ticks,
                      call->waited_ticks, call->bytes_sent);
     thread->slow_overhead -= call->slow_overhead;
+    if (noted) [[unlikely]]
+        note_end(call);
+    if (thread->events >= kCallInWindow) [[unlikely]]
+        end_call_window(call);
     thread->last = call->index;
     thread->last_ticks = call->end_ticks;
     record->last_ticks = call->end_ticks;

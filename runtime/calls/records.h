@@ -41,6 +41,12 @@ struct Call {
     const PathEntry* path;  // cached path, or null
     PollInterval* poll_interval;
     bool after_untimed;  // untimed polls precede it since the last time stamp
+    uint8_t events;      // CallEvents
+};
+
+enum CallEvents : uint8_t {
+    kCallNoted = 1,   // the event of its beginning is written
+    kCallWindow = 2,  // events are on at least until its end
 };
 
 constexpr uintptr_t kProof = 0x6477656c6c21c0deull;
@@ -137,6 +143,20 @@ inline void stop(Call* call) {
     call->ticks = elapsed > inner ? elapsed - inner : 0;
     record_untimed_before(call);
 }
+
+// Between the last call and this one, without what has nodes of its own.
+inline uint64_t time_before(const Call* call) {
+    const Thread* const thread = call->thread;
+    const uint64_t rest = call->start_ticks - thread->last_ticks - thread->separate_ticks;
+    return static_cast<int64_t>(rest) > 0 ? rest : 0;
+}
+// The part of it that was overhead. After stop().
+inline uint64_t overhead_before(const Call* call) {
+    return earlier(lost_before(call), time_before(call));
+}
+
+// Writes the event of the call's beginning, once. After stop().
+DWELL_COLD void note_begin(Call* call);
 
 // The interval node from the thread's last call to `node`; 0: no room.
 CellIndex interval_before(Thread* thread, CellIndex node);

@@ -123,7 +123,10 @@ DWELL_COLD void end_user_code(Thread* thread, uint64_t frame) {
     if (thread->user_depth == 0 || innermost(thread)->frame != frame) return;
     const UserCode code = *innermost(thread);
     ThreadRecord* const record = thread->record;
-    if (thread->open != nullptr) record_abandoned(thread);
+    if (thread->open != nullptr) {
+        record_abandoned(thread);
+        leave_lost_call_windows(thread);
+    }
     if (thread->untimed_polls != 0) record_untimed(thread, now_ticks());
     const uint64_t now = now_ticks();
     const bool goes_on = g_live->on != 0 && g_live->paused == 0;

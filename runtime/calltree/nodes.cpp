@@ -2,6 +2,9 @@
 #include "runtime/calltree/nodes.h"
 
 #include "runtime/calltree/modules.h"
+#include "runtime/contract/mpi_calls.h"
+#include "runtime/events/event_places.h"
+#include "runtime/process/event_settings.h"
 
 namespace dwell {
 
@@ -10,6 +13,20 @@ namespace {
 // Above this share (in eighths) of the record file new paths collapse, so that one flat node for
 // each call site still fits.
 constexpr uint32_t kFoldShare8 = 7;
+
+bool is_mpi_call(const Site& site) {
+    return site.kind == SiteKind::kCommunication && site.call < kMpiCallCount;
+}
+
+// Of a site whose maker knows no more of it than its kind and call. Probes know more (probes.cpp).
+uint8_t event_flags_of_new(const Site& site) {
+    const bool has_no_row = site.kind == SiteKind::kCommunication ||
+                            site.kind == SiteKind::kOpenMp || site.kind == SiteKind::kIo ||
+                            (site.flags & kNodeCode) != 0;
+    if (!has_no_row) return 0;
+    const char* const name = is_mpi_call(site) ? kMpiCalls[site.call].name : nullptr;
+    return event_flags_of({site.kind, 0, 0, name, nullptr, nullptr}, false);
+}
 
 }  // namespace
 
@@ -33,6 +50,11 @@ CellIndex child_of(Thread* thread, CellIndex parent, const Site& site) {
     Node* node = cell_at<Node>(made);
     node->site = site;
     if (site.kind == SiteKind::kOpenMp && metrics_on()) node->site.flags |= kNodeRead;
+    const bool has_name = made >> kEventWhatBits == 0;  // in an event
+    if ((g_process.options.event_kinds & event_bit_of(site.kind, site.call)) == 0 || !has_name) {
+        node->site.flags |= kNodeNoEvents;
+    }
+    if (chooses_places()) node->site.flags |= event_flags_of_new(site);
     node->parent = parent;
     node->min_ticks = UINT64_MAX;
     if (communicates || with_part) node->part = made + kPartCells;
@@ -76,8 +98,9 @@ Site site_at(Thread* thread, void* return_address, SiteKind kind, uint16_t call,
 bool is_over_budget() {
     const uint64_t limit = static_cast<uint64_t>(g_process.options.memory_mib) * 1024 * 1024;
     const FileHeader* header = g_process.header;
-    const uint64_t used =
-        uint64_t{__atomic_load_n(&header->cells_reserved, __ATOMIC_RELAXED)} * kCellBytes;
+    const uint32_t cells = __atomic_load_n(&header->cells_reserved, __ATOMIC_RELAXED) -
+                           g_process.ring_cells.load(std::memory_order_relaxed);
+    const uint64_t used = uint64_t{cells} * kCellBytes;
     return (__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & kFileFull) != 0 ||
            used > limit / 8 * kFoldShare8;
 }

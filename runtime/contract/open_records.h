@@ -54,6 +54,12 @@ struct CommRecord {
     uint8_t unused[26];
 };
 
+// The id of messages and collectives: 32 bits of CommRecord::id, never 0 or 0xffffffff.
+inline uint32_t short_comm_id(uint64_t id) {
+    const auto folded = static_cast<uint32_t>(id ^ id >> 32);
+    return folded != 0 && folded != UINT32_MAX ? folded : 1;
+}
+
 enum RequestKind : uint8_t {
     kNoRequest = 0,
     kSendRequest = 1,

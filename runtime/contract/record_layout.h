@@ -32,13 +32,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/contract/event_layout.h"
 #include "runtime/contract/open_records.h"
 #include "runtime/contract/time_axis_layout.h"
 
 namespace dwell {
 
 constexpr uint64_t kRecordMagic = 0x43455244'4c4c5744ULL;  // "DWLLDREC" in memory order
-constexpr uint32_t kRecordLayoutVersion = 15;
+constexpr uint32_t kRecordLayoutVersion = 16;
 
 // What a site is (DESIGN 1). The numbers are part of the file format.
 enum class SiteKind : uint8_t {
@@ -57,12 +58,14 @@ enum class SiteKind : uint8_t {
 };
 
 enum NodeFlags : uint8_t {
-    kNodeFolded = 1,   // stands for paths without room (cap reached)
-    kNodeForeign = 2,  // address in no known module: offset is the raw address
-    kNodeNamed = 4,    // block, marker: offset is the CellIndex of its TextRecord
-    kNodeCode = 8,     // procedure: offset is the address of its code, not of its row
-    kNodePhase = 16,   // block: a phase; ProbePart::iteration is known
-    kNodeRead = 32,    // OpenMP: metrics are read if it lasts long enough; not part of the site
+    kNodeFolded = 1,     // stands for paths without room (cap reached)
+    kNodeForeign = 2,    // address in no known module: offset is the raw address
+    kNodeNamed = 4,      // block, marker: offset is the CellIndex of its TextRecord
+    kNodeCode = 8,       // procedure: offset is the address of its code, not of its row
+    kNodePhase = 16,     // block: a phase; ProbePart::iteration is known
+    kNodeRead = 32,      // OpenMP: metrics are read if it lasts long enough; not part of the site
+    kNodeNoEvents = 64,  // no full events are written; not part of the site
+    kNodeWindow = 128,   // its entries may switch events on (--events-window); likewise
 };
 
 // The place of a node. `offset` is relative to the start of the module's file image: of the return
@@ -385,7 +388,9 @@ enum ProbeEntryFlags : uint32_t {
     kEntryAway = 4,     // stopped because the thread runs on another stack
     kEntryHolds = 8,    // it stopped others, which store its number above kEntryHolderShift
     kEntryRead = 16,    // metrics were read at its enter and will be read at its exit
+    kEntryWindow = 32,  // events are on at least until its exit
 };
+constexpr uint32_t kEntryEndsSlowly = kEntryRead | kEntryWindow;  // its time runs as usual
 constexpr int kEntryHolderShift = 8;
 struct ProbeEntry {
     uint64_t frame;          // address of the return address of the procedure around it
@@ -456,6 +461,7 @@ struct ThreadRecord {
     TimeAxis axis;
     WantedLock wanted;
     HeldLock held[kHeldLocks];
+    alignas(kCellBytes) EventRing events;
 };
 constexpr uint32_t kThreadCells = (sizeof(ThreadRecord) + kCellBytes - 1) / kCellBytes;
 
@@ -600,10 +606,22 @@ struct FileHeader {
     // which it saw this process end; 0: not seen. kWentOn: a copy of records, made at death_ticks.
     int32_t watcher;
     uint64_t death_ticks;
-    uint64_t paused_since;   // real ticks of the MPI_Pcontrol(0) under way; 0: none
-    uint64_t pid_namespace;  // inode of the namespace of `pid`, 0: unknown
+    uint64_t paused_since;            // real ticks of the MPI_Pcontrol(0) under way; 0: none
+    uint64_t pid_namespace;           // inode of the namespace of `pid`, 0: unknown
+    uint64_t threads_without_events;  // for lack of room
+    // The part of dwell's cost that lies between the time stamps of a procedure or loop, a block or
+    // code, an OpenMP construct: taken out of their times.
+    uint64_t probe_inner_ticks;
+    uint64_t block_inner_ticks;
+    uint64_t omp_inner_ticks;
+    // Full events. The first two are also written from outside.
+    EventOrder event_order;
+    uint32_t event_dumps;  // how often the newest events were asked for (EventPolicy::kOverwrite)
+    int32_t event_reader;  // process id of who reads the rings; 0: nobody
+    uint32_t without_events_said;  // of threads_without_events, what a reader has reported
+    uint64_t unused[2];
 };
-constexpr uint32_t kHeaderCells = 20;
+constexpr uint32_t kHeaderCells = 21;
 constexpr int32_t kWentOn = -1;
 
 static_assert(sizeof(Site) == 16);

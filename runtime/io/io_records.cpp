@@ -186,6 +186,15 @@ bool is_open(const IoStatement* statement) {
     return open;
 }
 
+DWELL_COLD void note_io(const IoStatement* statement, uint64_t end, uint64_t ticks,
+                        uint64_t read_bytes, uint64_t written_bytes) {
+    Thread* const thread = statement->thread;
+    const CellIndex node = index_of(statement->node);
+    write_event(thread, EventKind::kEnter, node, end - ticks);
+    write_event(thread, EventKind::kIo, 0, end, read_bytes, written_bytes);
+    write_event(thread, EventKind::kLeave, node, end);
+}
+
 void close_statement(IoStatement* statement) {
     statement->proof = 0;
     statement->thread->io = nullptr;
@@ -262,6 +271,8 @@ void end_io(IoStatement* statement, uint64_t read_bytes, uint64_t written_bytes,
     note_io(thread, index_of(node), ticks);
     thread->slow_overhead += elapsed - ticks;
     add_to_axis(thread, axis_ticks(thread, end - paused), ticks, &AxisSums::io_ticks);
+    if (writes_events(thread) && has_events(index_of(node))) [[unlikely]]
+        note_io(statement, virtual_ticks(thread, end), ticks, read_bytes, written_bytes);
     thread->slow_overhead += costs.outer;
     close_statement(statement);
 }

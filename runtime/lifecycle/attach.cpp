@@ -16,6 +16,7 @@
 
 #include "runtime/calltree/python_frames.h"
 #include "runtime/contract/settings.h"
+#include "runtime/events/event_flush.h"
 #include "runtime/io/io_wrappers.h"
 #include "runtime/lifecycle/lifecycle.h"
 #include "runtime/lifecycle/record_directory.h"
@@ -65,8 +66,8 @@ bool options_are_good() {
                 warn("%.*s is no variable of dwell: %s is", length, entry, meant);
             });
         }
-        const bool good =
-            read_options(&g_process.options) && read_enabling_profile(g_process.options.enable);
+        const bool good = read_options(&g_process.options) &&
+                          read_enabling_profile(g_process.options.enable) && read_event_places();
         g_options_read = good ? Asked::kGood : Asked::kBad;
         if (!good) status_said_why(g_status_page);
     }
@@ -206,18 +207,20 @@ bool mark_replaced(const char* path) {
     return own;
 }
 
+uint32_t file_mib() { return g_process.options.memory_mib + g_process.options.event_mib; }
+
 // A rank's file from before exec exists: creates one with a further number. After several execs the
 // records of the first and of the last program are kept.
 bool create_second_file(char* path, size_t size) {
     mark_replaced(path);
     const size_t used = strlen(path);
     snprintf(path + used, size - used, ".%ld", static_cast<long>(getpid()));
-    if (create_record_file(path, g_process.options.memory_mib)) return true;
+    if (create_record_file(path, file_mib())) return true;
     if (errno != EEXIST || !mark_replaced(path)) return false;
     warn(
         "this process went on as another program once more: the records of the one before are "
         "dropped");
-    return unlink(path) == 0 && create_record_file(path, g_process.options.memory_mib);
+    return unlink(path) == 0 && create_record_file(path, file_mib());
 }
 
 // `dwell run` has made this check before the start.
@@ -284,7 +287,7 @@ bool attach_process(bool with_mpi, uint64_t since) {
     char* path = g_process.record_path;
     snprintf(path, sizeof(g_process.record_path), "%s/rank.%d", g_process.record_dir,
              rank < 0 ? 0 : rank);
-    if (!create_record_file(path, g_process.options.memory_mib) &&
+    if (!create_record_file(path, file_mib()) &&
         (errno != EEXIST || !create_second_file(path, sizeof(g_process.record_path)))) {
         // Not the file name, which contains the rank: all ranks report the same text.
         snprintf(text, sizeof(text), "cannot make a record file in %.150s: %s%s",
@@ -304,6 +307,16 @@ bool attach_process(bool with_mpi, uint64_t since) {
         unlink(path);
         rmdir(g_process.record_dir);
         return false;
+    }
+    if (g_process.options.events && g_status_page == nullptr &&
+        g_process.options.event_policy != EventPolicy::kOverwrite && !events_stay()) {
+        warn_of_job("events are written by `dwell run`, without it there are none");
+        g_process.options.events = false;
+    }
+    if (g_process.options.events) {
+        name_spill_file();
+        g_live->event_order = g_process.options.events_wait ? EventOrder::kOff : EventOrder::kOn;
+        g_process.header->event_order = g_live->event_order;
     }
     g_process.with_mpi = with_mpi;
     // Preliminary: changed by MPI_Init.

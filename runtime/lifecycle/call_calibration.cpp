@@ -64,9 +64,12 @@ void calibrate() {
         record_event(call, kSendReady);
         record_message(call, 1, 8, 0, call->ticks);
     });
+    if (g_process.options.events) calibrate_events(t_thread, cell_at<Node>(records.path()->node));
     if (g_process.options.io) calibrate_io(t_thread, records.path(), frame);
     calibrate_polls(frame);
     calibrate_probes(t_thread);
+    g_process.header->probe_inner_ticks = g_process.probe_inner_ticks;
+    g_process.header->block_inner_ticks = g_process.block_inner_ticks;
 }
 
 void calibrate_messages() {
@@ -76,7 +79,7 @@ void calibrate_messages() {
     if (!records.are_there()) return;
     const int rank = g_process.header->rank;
     measure_calls(frame, [rank](Call* call) {
-        record_send(call, rank, g_mpi.comm_world,
+        record_send(call, rank, 0, g_mpi.comm_world,
                     as_count(8) * type_bytes(call->thread, g_mpi.byte), true, SendStamp{});
     });
 }

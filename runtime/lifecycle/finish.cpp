@@ -19,6 +19,7 @@
 
 #include <new>
 
+#include "runtime/events/event_flush.h"
 #include "runtime/lifecycle/lifecycle.h"
 #include "runtime/mpi/profiled_ranks.h"
 #include "runtime/probes/blocks.h"
@@ -260,7 +261,13 @@ void keep_record_file() {
     char path[sizeof(directory) + 64];
     snprintf(path, sizeof(path), "%s%s", directory, name);
     const bool made = mkdir(directory, 0700) == 0 || errno == EEXIST;
-    if (made && copy_file(g_process.record_path, path)) {
+    // What threads have flushed comes first: without it the ring is not the whole.
+    char spill[sizeof(directory) + 64];
+    snprintf(spill, sizeof(spill), "%s/%s%s", directory, kSpillPrefix, name + 1);
+    const bool has_spill = g_process.options.events && access(g_spill_path, F_OK) == 0;
+    if (made && (!has_spill || copy_file(g_spill_path, spill)) &&
+        copy_file(g_process.record_path, path)) {
+        if (has_spill) unlink(g_spill_path);
         unlink(g_process.record_path);
         rmdir(g_process.record_dir);
     } else {

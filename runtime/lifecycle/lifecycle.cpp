@@ -8,6 +8,8 @@
 #include "runtime/calls/matched_receive.h"
 #include "runtime/calls/polls.h"
 #include "runtime/calls/user_code.h"
+#include "runtime/events/event_flush.h"
+#include "runtime/events/events.h"
 #include "runtime/exchange/timeline.h"
 #include "runtime/hosts/piggyback.h"
 #include "runtime/hosts/remote_clocks.h"
@@ -125,6 +127,9 @@ void detach_process(FileState state, uint64_t end = 0) {
     g_process.header->state = state;
     stop_all_sampling();
     detach_threads(now, state == FileState::kFinalized);
+    if (t_thread != nullptr) end_events(t_thread, now);
+    // MPI_Abort() may be called in a signal handler.
+    if (state != FileState::kAborted) await_event_reader();
 }
 
 // After MPI_Init: below MPI_THREAD_MULTIPLE the program's threads do not call MPI at the same time
@@ -273,8 +278,9 @@ int abort_job(EntryForm form, MPI_Comm comm, int code) {
     return next(comm, code);
 }
 
-// MPI_Pcontrol: 0 pauses recording, 1 resumes it, 2 resets all records; with a name 1 begins and -1
-// ends the block of that name. Other levels are passed on only.
+// MPI_Pcontrol: 0 pauses recording, 1 resumes it, 2 resets all records, 3 and 4 switch events on
+// and off; with a name 1 begins and -1 ends the block of that name. Other levels are passed on
+// only.
 int control(EntryForm form, const Frame* frame, int level, uint64_t second) {
     const auto next = next_of<int (*)(int, ...)>(form, MpiCall::kPcontrol);
     if (g_live->on != 0 && (level == 1 || level == -1)) {
@@ -289,8 +295,9 @@ int control(EntryForm form, const Frame* frame, int level, uint64_t second) {
             return result;
         }
     }
-    if (g_live->on == 0 || level < 0 || level > 2) return next(level);
+    if (g_live->on == 0 || level < 0 || level > 4) return next(level);
     if (level == 1) resume();
+    if (level > 2) order_events(level == 3);
     Call state;
     const bool recorded = level != 2 && enter(&state, MpiCall::kPcontrol, frame, form);
     if (recorded) start(&state);
@@ -360,6 +367,7 @@ __attribute__((destructor)) void note_exit() {
     detach_process(FileState::kExited);
     if ((g_process.header->flags & kFileInInit) != 0) {
         unlink(g_process.record_path);
+        if (*g_spill_path != '\0') unlink(g_spill_path);
         rmdir(g_process.record_dir);
         if (status_page() == nullptr) warn_of_job("MPI_Init failed: the program was not observed");
         return;

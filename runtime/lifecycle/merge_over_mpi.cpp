@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/contract/job_name.h"
+#include "runtime/events/event_flush.h"
 #include "runtime/lifecycle/launcher.h"
 #include "runtime/lifecycle/lifecycle.h"
 #include "runtime/mpi/mpi_handles.h"
@@ -184,11 +185,15 @@ void merge_observed() {
     if (g_profiled.place != 0 && !done) return;
     char outcome = done && complete ? 1 : 0;  // all is on disk: record files may be removed
     spread_over_profiled(&outcome, 1, private_deadline());
-    if (outcome != 0) {
+    if (outcome != 0 && !events_stay()) {
         unlink(g_process.record_path);
         rmdir(g_process.record_dir);  // empty where this host has no first place
     }
     if (g_profiled.place == 0 && done) run_finish();
+    if (g_profiled.place == 0 && events_stay()) {
+        warn("the events of each host are kept there; to write their log type: dwell recover %s",
+             g_process.record_dir);
+    }
     // The other ranks wait for the report, because launchers end the job, and the report, when a
     // rank exits with an error.
     char finished = 1;

@@ -4,6 +4,7 @@
 #include "runtime/calls/callpath.h"
 #include "runtime/calls/polls.h"
 #include "runtime/calltree/python_frames.h"
+#include "runtime/events/events.h"
 #include "runtime/exchange/timeline.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/openmp/omp_adapter.h"
@@ -18,6 +19,7 @@ namespace {
 // look_for_python needs the result of start_probes(). At the end of a thread its polls and regions
 // end first, then open entries, then its span; metrics count up to the end of the span.
 constexpr ThreadService kServices[] = {
+    {.started = start_events, .changed = follow_event_order},
     {.end = end_polls, .reset = reset_polls, .forget_modules = forget_paths},
     {.start = start_omp_of,
      .ending = [](Thread*) { omp_record_pending_ends(); },
@@ -33,6 +35,7 @@ constexpr ThreadService kServices[] = {
      .end = [](Thread* thread, uint64_t) { end_metrics(thread); },
      .reset = [](Thread* thread, uint64_t) { reset_metrics(thread); }},
     {.end = [](Thread* thread, uint64_t) { leave_timeline(thread); }},
+    {.end = end_events},
 };
 
 }  // namespace

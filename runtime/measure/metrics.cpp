@@ -8,6 +8,7 @@
 #include "runtime/calltree/texts.h"
 #include "runtime/contract/mpi_call_numbers.h"
 #include "runtime/contract/standard_files.h"
+#include "runtime/events/events.h"
 
 namespace dwell {
 
@@ -155,7 +156,8 @@ bool adopt_parts(Thread* thread) {
     return true;
 }
 
-void charge(Thread* thread, CellIndex node, const uint64_t* counted) {
+void charge(Thread* thread, CellIndex node, const uint64_t* counted, uint64_t virt) {
+    note_counts(thread, node, virt, counted, static_cast<uint32_t>(g_source->count));
     MetricPart* part = part_of(thread, node);
     if (part == nullptr) return;
     for (int i = 0; i < g_source->count; ++i) part->values[i] += counted[i];
@@ -178,11 +180,11 @@ CellIndex where(const ThreadMetrics* metrics, CellIndex here) {
     return measured_node(common_ancestor(metrics->at, here));
 }
 
-// Reads, and adds the counts to the node where the thread was.
-void read_counts(Thread* thread, CellIndex here) {
+// Reads at the virtual time `virt`, and adds the counts to the node where the thread was.
+void read_counts(Thread* thread, CellIndex here, uint64_t virt) {
     ThreadMetrics* metrics = thread->metrics;
     uint64_t counted[kMetricLimit];
-    if (take(metrics, counted)) charge(thread, where(metrics, here), counted);
+    if (take(metrics, counted)) charge(thread, where(metrics, here), counted, virt);
     metrics->at = here;
     metrics->call = 0;
     metrics->after_call = false;
@@ -356,7 +358,7 @@ void end_metrics(Thread* thread) {
     const uint64_t start = now_ticks();
     ThreadMetrics* metrics = thread->metrics;
     if (is_usable(thread)) {
-        read_counts(thread, thread->on.top->node);
+        read_counts(thread, thread->on.top->node, virtual_now(thread));
         count_time(thread);
     }
     if (metrics == nullptr || thread != t_thread) return;
@@ -372,7 +374,7 @@ void end_metrics(Thread* thread) {
 
 void pause_metrics(Thread* thread) {
     if (thread == nullptr || !is_usable(thread)) return;
-    read_counts(thread, thread->on.top->node);
+    read_counts(thread, thread->on.top->node, virtual_now(thread));
 }
 
 void resume_metrics(Thread* thread) {
@@ -393,18 +395,19 @@ void reset_metrics(Thread* thread) {
     begin_time(thread, virtual_now(thread));
 }
 
-bool read_at_entry(Thread* thread, CellIndex node) {
+bool read_at_entry(Thread* thread, CellIndex node, uint64_t virt) {
     if (!may_read(thread) || !is_due(cell_at<Node>(node)) || !may_spend(thread)) return false;
-    read_counts(thread, thread->on.top->node);
+    read_counts(thread, thread->on.top->node, virt);
     thread->metrics->at = node;
     return true;
 }
 
-void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole) {
+void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole,
+                  uint64_t virt) {
     if (thread->metrics == nullptr || thread->metrics->set == nullptr) return;
     // Another thread may end entries of a waiting thread, which was read when it began to wait.
     if (thread == t_thread) {
-        read_counts(thread, entry->node);
+        read_counts(thread, entry->node, virt);
         thread->metrics->at = (entry - 1)->node;
     }
     MetricPart* part = part_of(thread, entry->node);
@@ -419,7 +422,7 @@ bool read_at_rest(Thread* thread, uint64_t virt) {
     if (virt - metrics->rest_ticks < g_process.metric_least_ticks) return false;
     metrics->rest_ticks = virt;
     metrics->reads += 1;
-    read_counts(thread, thread->on.top->node);
+    read_counts(thread, thread->on.top->node, virt);
     count_time(thread);
     return true;
 }
@@ -446,7 +449,8 @@ void read_before_call(Thread* thread, CellIndex call, CellIndex interval) {
                              (metrics->after_call || measured_node(top) == thread->record->root);
     uint64_t counted[kMetricLimit];
     if (take(metrics, counted)) {
-        charge(thread, by_interval ? interval : where(metrics, top), counted);
+        charge(thread, by_interval ? interval : where(metrics, top), counted,
+               virtual_at(thread, start));
     }
     metrics->at = top;
     metrics->call = call;
@@ -454,10 +458,10 @@ void read_before_call(Thread* thread, CellIndex call, CellIndex interval) {
     thread->slow_overhead += now_ticks() - start;
 }
 
-void read_after_call(Thread* thread, CellIndex call, uint64_t ticks) {
+void read_after_call(Thread* thread, CellIndex call, uint64_t ticks, uint64_t virt) {
     if (!may_read(thread) || thread->metrics->call != call) return;
     const uint64_t start = now_ticks();
-    read_counts(thread, thread->on.top->node);
+    read_counts(thread, thread->on.top->node, virt);
     thread->metrics->after_call = true;
     MetricPart* part = part_of(thread, call);
     if (part != nullptr) {

@@ -63,18 +63,19 @@ inline EnterKind cached_enter_kind(EnterKind enter_kind) {
 
 // Read at the enter of a probe's node; true when metrics were read, and must be read at its exit.
 // There the entry took `ticks`; an entry that is only moved elsewhere is no whole entry. The caller
-// counts the overhead.
-bool read_at_entry(Thread* thread, CellIndex node);
-void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole);
+// counts the overhead. `virt`: the virtual time of the enter or exit.
+bool read_at_entry(Thread* thread, CellIndex node, uint64_t virt);
+void read_at_exit(Thread* thread, const ProbeEntry* entry, uint64_t ticks, bool is_whole,
+                  uint64_t virt);
 
 // An OpenMP thread starts to wait for work at the virtual time `virt`. Reads at most once in the
 // least duration of a node that is read; true when it did. The caller counts the overhead.
 bool read_at_rest(Thread* thread, uint64_t virt);
 
-// Before and after the communication statement of node `call`, which took `ticks`; their time
-// counts as slow. `interval` is the computation before the call.
+// Before and after the communication statement of node `call`, which took `ticks` and ended at
+// `virt`; their time counts as slow. `interval` is the computation before the call.
 void read_before_call(Thread* thread, CellIndex call, CellIndex interval);
-void read_after_call(Thread* thread, CellIndex call, uint64_t ticks);
+void read_after_call(Thread* thread, CellIndex call, uint64_t ticks, uint64_t virt);
 
 // Makes calls of the thread look for pending work (Thread::ring_head).
 void watch_calls(Thread* thread);

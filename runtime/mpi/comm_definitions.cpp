@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "runtime/contract/path_hash.h"
+#include "runtime/events/events.h"
 #include "runtime/mpi/mpi_handles.h"
 #include "runtime/process/free_list.h"
 
@@ -46,11 +47,6 @@ DWELL_COLD CommDefinition* look_up_again(uintptr_t handle) {
     return look_up(handle);
 }
 
-uint32_t short_id_of(uint64_t id) {
-    const auto folded = static_cast<uint32_t>(id ^ id >> 32);
-    return folded != 0 && folded != UINT32_MAX ? folded : 1;
-}
-
 // Shows the definition to readers of the record file. A record is used again with its definition.
 void publish(CommDefinition* definition) {
     if (definition->record == nullptr) {
@@ -68,6 +64,7 @@ void publish(CommDefinition* definition) {
     record->inter = definition->inter;
     record->side = definition->side;
     __atomic_store_n(&record->handle, definition->handle, __ATOMIC_RELEASE);
+    if (t_thread != nullptr) write_comm(t_thread, *record);
 }
 
 // The newest definition of a handle comes first: MPI may reuse a handle before the thread that
@@ -82,7 +79,7 @@ void add_definition(const CommDefinition& content) {
         CommRecord* const record = definition->record;
         *definition = content;
         definition->record = record;
-        definition->short_id = short_id_of(content.id);
+        definition->short_id = short_comm_id(content.id);
         definition->next = *bucket;
         __atomic_store_n(bucket, definition, __ATOMIC_RELEASE);
     }

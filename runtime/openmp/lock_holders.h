@@ -4,6 +4,7 @@
 #define DWELL_RUNTIME_OPENMP_LOCK_HOLDERS_H_
 
 #include "runtime/contract/omp_constructs.h"
+#include "runtime/events/events.h"
 #include "runtime/process/state.h"
 
 namespace dwell {
@@ -20,11 +21,12 @@ inline void want_lock(OmpConstruct construct, uint64_t what, uint64_t place) {
 
 // `holds`: its release will be noticed.
 inline void take_lock(uint64_t what, bool holds) {
-    const Thread* const thread = t_thread;
+    Thread* const thread = t_thread;
     if (thread == nullptr) return;
     ThreadRecord* const record = thread->record;
     record->wanted.what = 0;
     if (!holds) return;
+    note_lock(thread, EventControl::kLocked, what);
     for (HeldLock& held : record->held) {
         if (held.what != 0) continue;
         held.place = record->wanted.place;
@@ -35,8 +37,9 @@ inline void take_lock(uint64_t what, bool holds) {
 
 // Before others can take it.
 inline void give_back_lock(uint64_t what) {
-    const Thread* const thread = t_thread;
+    Thread* const thread = t_thread;
     if (thread == nullptr) return;
+    note_lock(thread, EventControl::kUnlocked, what);
     for (HeldLock& held : thread->record->held) {
         if (held.what != what) continue;
         __atomic_store_n(&held.what, 0, __ATOMIC_RELEASE);

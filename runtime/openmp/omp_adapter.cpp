@@ -144,6 +144,8 @@ uint64_t end_idle(Thread* thread, uint64_t virt) {
     add_time(node, ticks);
     omp_part(omp.idle)->wait_ticks += ticks;
     add_to_axis(thread, axis_ticks_of(thread, virt), ticks, &AxisSums::omp_idle_ticks);
+    note_node(thread, omp.idle, EventKind::kEnter, virt - ticks);
+    note_node(thread, omp.idle, EventKind::kLeave, virt);
     thread->separate_ticks += ticks;
     return ticks;
 }

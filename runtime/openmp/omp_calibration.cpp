@@ -79,6 +79,7 @@ void calibrate_openmp() {
     if (!scratch.are_there()) return;
     const ScratchEntries entries(t_thread);
     if (entries.are_there()) calibrate_omp(t_thread, entries.node(), entries.other());
+    g_process.header->omp_inner_ticks = g_process.omp.inner;
 #endif
 }
 

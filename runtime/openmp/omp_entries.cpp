@@ -75,7 +75,8 @@ uint32_t flags_of_entry(OmpStep* step, CellIndex index) {
     }
     if (!metrics_on() || !is_due(node)) return 0;
     const uint64_t start = now_ticks();
-    const bool read = read_at_entry(step->thread, index);
+    const uint64_t virt = step->slow ? now_virtual(*step) : virtual_ticks(step->thread, start);
+    const bool read = read_at_entry(step->thread, index, virt);
     if (!step->slow && read) step->thread->slow_overhead += now_ticks() - start;
     return read ? uint32_t{kEntryRead} : 0;
 }
@@ -88,9 +89,9 @@ void rest_counted(OmpStep* step, uint64_t virt) {
 
 namespace {
 
-DWELL_COLD void read_at_close(Thread* thread, uint64_t ticks) {
+DWELL_COLD void read_at_close(Thread* thread, uint64_t ticks, uint64_t end) {
     const uint64_t start = now_ticks();
-    read_at_exit(thread, thread->on.top, ticks, true);
+    read_at_exit(thread, thread->on.top, ticks, true, end);
     thread->slow_overhead += now_ticks() - start;
 }
 
@@ -126,9 +127,11 @@ ProbeEntry* push_recursion(OmpStep* step, CellIndex index, uint64_t row) {
         return nullptr;
     }
     const bool is_open = cell_at<Node>(index)->site.open != 0;
-    ProbeEntry* const entry = push_entry(thread, index, row, thread->on.top->frame,
-                                         is_open ? uint32_t{kEntryUntimed} : 0);
-    if (step->slow) entry->entry_virtual = now_virtual(*step);
+    const uint32_t flags = is_open ? uint32_t{kEntryUntimed} : 0;
+    const uint64_t frame = thread->on.top->frame;
+    ProbeEntry* const entry =
+        step->slow ? push_entry_since(thread, index, row, frame, flags, now_virtual(*step))
+                   : push_entry(thread, index, row, frame, flags);
     stop_between(thread->on.base, entry, entry->entry_virtual);
     return entry;
 }
@@ -165,7 +168,8 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
         ticks = record_otherwise(thread, top, end);
     }
     if ((top->flags & kEntryRead) != 0) [[unlikely]]
-        read_at_close(thread, ticks);
+        read_at_close(thread, ticks, end);
+    note_node(thread, node, top->node, EventKind::kLeave, end);
     thread->on.top -= 1;
     *thread->on.depth -= 1;
     thread->slow_overhead += g_process.omp.pair;

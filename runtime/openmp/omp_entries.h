@@ -16,6 +16,8 @@ inline OmpPart* omp_part(CellIndex node) { return cell_at<OmpPart>(cell_at<Node>
 inline void add_wait_ticks(Thread* thread, CellIndex node, uint64_t ticks, uint64_t end) {
     omp_part(node)->wait_ticks += ticks;
     add_to_axis(thread, axis_ticks_of(thread, end), ticks, &AxisSums::omp_wait_ticks);
+    if (writes_events(thread)) [[unlikely]]
+        note_wait(thread, node, ticks, end);
 }
 // The same in a region.
 inline void add_omp_wait(Thread* thread, CellIndex node, uint64_t ticks, uint64_t end) {
@@ -88,6 +90,7 @@ inline ProbeEntry* push_entry_since(Thread* thread, CellIndex index, uint64_t ro
     thread->on.top = entry;
     *thread->on.depth += 1;
     thread->record->probes += 1;
+    note_node(thread, index, EventKind::kEnter, since);
     return entry;
 }
 
@@ -120,11 +123,10 @@ inline ProbeEntry* push_omp(OmpStep* step, CellIndex node, uint64_t row, uint64_
     }
     const bool otherwise = (cell_at<Node>(node)->site.flags & (kNodeFolded | kNodeRead)) != 0;
     const uint32_t flags = otherwise ? flags_of_entry(step, node) : 0;
-    ProbeEntry* const entry = since != 0 ? push_entry_since(thread, node, row, frame, flags, since)
-                                         : push_entry(thread, node, row, frame, flags);
     if (step->slow) [[unlikely]]
-        entry->entry_virtual = now_virtual(*step);
-    return entry;
+        since = now_virtual(*step);
+    return since != 0 ? push_entry_since(thread, node, row, frame, flags, since)
+                      : push_entry(thread, node, row, frame, flags);
 }
 
 // As push_omp() for an ancestor of the innermost entry's node (recursion): time returns to that

@@ -34,6 +34,9 @@ void omp_lock_acquired(OmpConstruct construct) {
         const uint64_t ticks = beyond(end, omp.requested_since + g_process.omp.lock_inner);
         node->count += 1;
         add_time(node, ticks);
+        // The time of constructs is shorter than the time between their events by this.
+        note_node(thread, index, EventKind::kEnter, end - ticks - g_process.omp.inner);
+        note_node(thread, index, EventKind::kLeave, end);
         add_omp_wait(thread, index, ticks, end);
         thread->record->probes += 1;
         lose(step, g_process.omp.lock);

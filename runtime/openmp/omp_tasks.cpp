@@ -53,7 +53,7 @@ ProbeEntry* region_entry(Thread* thread) {
 
 void stop_above(Thread* thread, ProbeEntry* region, ProbeEntry* task) {
     for (ProbeEntry* entry = task - 1; entry > region; --entry) {
-        if ((entry->flags & ~(kEntryHolds | kEntryRead)) != 0) continue;
+        if ((entry->flags & ~(kEntryHolds | kEntryEndsSlowly)) != 0) continue;
         entry->entry_virtual = task->entry_virtual - entry->entry_virtual;
         entry->flags |= kEntryUntimed | kEntryStopped;
         hold_axis(thread);  // its waiting so far is recorded at its end

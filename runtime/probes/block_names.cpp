@@ -72,7 +72,9 @@ BlockName* add(Thread* thread, const BlockName& wanted, const char* file, uint32
     char only_name[kLongestName_bytes + 1];
     memcpy(only_name, wanted.text, wanted.name_bytes);
     only_name[wanted.name_bytes] = '\0';
-    name->level = enabled_level_of({wanted.kind, 0, line, only_name, nullptr, file});
+    const SiteFacts facts = {wanted.kind, 0, line, only_name, nullptr, file};
+    name->level = enabled_level_of(facts);
+    name->event_flags = event_flags_of(facts, (wanted.node_flags & kNodePhase) != 0);
     g_name_count += 1;
     slot->store(name, std::memory_order_release);
     return name;
@@ -111,7 +113,8 @@ BlockName* block_name(SiteKind kind, uint8_t node_flags, GivenName given, const 
                               0,
                               kind,
                               node_flags,
-                              kLevelFull};
+                              kLevelFull,
+                              0};
     found = add(thread, wanted, file, line);
     if (found == nullptr) thread->record->probes_dropped += 1;
     return found;

@@ -23,7 +23,7 @@ Site site_of_name(const BlockName* name) {
     Site site{};
     site.offset = name->cell;
     site.kind = name->kind;
-    site.flags = name->node_flags;
+    site.flags = name->node_flags | name->event_flags;
     return site;
 }
 
@@ -40,6 +40,7 @@ FoundNode node_of_name(Thread* thread, const BlockName* name) {
     if (lasting && !ensure_part(thread, cell_at<Node>(found.node))) return {0, found.enter_kind};
     const bool is_block = name->kind == SiteKind::kBlock;
     const EnterKind enter_kind = is_block ? cached_enter_kind(found.enter_kind) : found.enter_kind;
+    if (!counted && opens_windows(found.node)) return found;
     thread->known_children[known_child_slot(key_of(name), 0, parent)] = {
         key_of(name), 0, parent, found.node, 0, counted ? EnterKind::kCounted : enter_kind};
     return found;
@@ -72,7 +73,7 @@ DWELL_COLD void begin_slowly(const BlockName* name, uint64_t marks, uint64_t fra
         }
         open_entry(thread, row, around, found, work.start());
     }
-    thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
+    begin_slow_entry(thread);
 }
 
 // Fast path of a beginning: a cached or switched-off block. False: take the slow path.
@@ -182,6 +183,13 @@ void add_to_block(Thread* thread, uint64_t volume) {
     if (ensure_part(thread, node)) cell_at<ProbePart>(node->part)->volume += volume;
 }
 
+inline void note_mark(Thread* thread, CellIndex node, uint64_t volume) {
+    if (!writes_events(thread)) [[likely]]
+        return;
+    if (!has_events(node)) return;
+    write_event(thread, EventKind::kMark, node, virtual_ticks(thread, now_ticks()), volume);
+}
+
 DWELL_COLD void mark_slowly(const BlockName* name, uint64_t volume, uint64_t frame) {
     Thread* thread = recording_thread(frame);
     if (thread == nullptr || name->level == kLevelOff) return;
@@ -195,6 +203,7 @@ DWELL_COLD void mark_slowly(const BlockName* name, uint64_t volume, uint64_t fra
     Node* node = cell_at<Node>(index);
     node->count += 1;
     cell_at<ProbePart>(node->part)->volume += volume;
+    note_mark(thread, index, volume);
 }
 
 }  // namespace
@@ -290,6 +299,7 @@ void mark(const BlockName* name, uint64_t volume) {
             Node* node = cell_at<Node>(known->node);
             node->count += 1;
             cell_at<ProbePart>(node->part)->volume += volume;
+            note_mark(thread, known->node, volume);
             thread->slow_overhead += g_process.mark_cost_ticks;
         }
         end_change(thread);

@@ -23,8 +23,9 @@ struct BlockName {
     uint32_t name_bytes;
     CellIndex cell;  // its TextRecord
     SiteKind kind;
-    uint8_t node_flags;  // NodeFlags
-    uint8_t level;       // SiteLevel
+    uint8_t node_flags;   // NodeFlags
+    uint8_t level;        // SiteLevel
+    uint8_t event_flags;  // further NodeFlags
 };
 
 // The BlockName of a block or marker; null when there is no room for another name or the process is

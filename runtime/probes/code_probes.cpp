@@ -120,7 +120,7 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
             cached_enter_kind(found.enter_kind)};
         open_entry(thread, row_of(function, call), procedure, found, work.start());
     }
-    thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
+    begin_slow_entry(thread);
 }
 
 DWELL_COLD void leave_code(uint64_t function, uint64_t call, const Frame* frame) {

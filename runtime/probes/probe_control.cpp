@@ -38,6 +38,7 @@ constexpr uint64_t kShortInCosts = 4;
 struct SiteState {
     uint8_t wanted;        // the level that the user enabled
     bool kept;             // enabled explicitly by the user: stays on at any cost
+    uint8_t event_flags;   // event_flags_of()
     uint8_t rests;         // how often it was reduced
     uint64_t retry_ticks;  // real ticks at which it is timed again, 0: has its wanted level
     SampledSite sampling;
@@ -79,19 +80,28 @@ uint8_t level_after(Decision decision) {
     return decision == Decision::kCount ? kLevelCount : kLevelFull;
 }
 
-Decision decision_about(const SiteRow* row) {
-    if (g_enabled == nullptr) return Decision::kUnsaid;
+// What the user has said of a site.
+void ask_about(const SiteRow* row, SiteState* state) {
+    if (g_enabled == nullptr && !chooses_places()) {
+        state->wanted = kLevelFull;
+        return;
+    }
     const SiteRow* procedure = procedure_of(row);
     const char* name = row_text(&procedure->name);
     char* demangled = nullptr;
-    if (name != nullptr && g_enabled->asks_for_names()) {
+    if (name != nullptr &&
+        (chooses_places_by_name() || (g_enabled != nullptr && g_enabled->asks_for_names()))) {
         int status = 0;
         demangled = abi::__cxa_demangle(name, nullptr, nullptr, &status);
     }
-    const Decision decision = g_enabled->decide(
-        {row->kind, row->flags, row->line, name, demangled, row_text(&row->file)});
+    const SiteFacts facts = {row->kind, row->flags, row->line,
+                             name,      demangled,  row_text(&row->file)};
+    const Decision decision = g_enabled != nullptr ? g_enabled->decide(facts) : Decision::kUnsaid;
+    state->wanted = level_after(decision);
+    state->event_flags = event_flags_of(facts, false);
+    // An entry that is not seen could not be the n-th.
+    state->kept = decision == Decision::kOn || (state->event_flags & kNodeWindow) != 0;
     free(demangled);
-    return decision;
 }
 
 void switch_on(Registered* registered) {
@@ -101,11 +111,7 @@ void switch_on(Registered* registered) {
         registered->states = static_cast<SiteState*>(calloc(rows, sizeof(SiteState)));
         if (registered->states == nullptr) return;
         for (size_t i = 0; i < rows; ++i) {
-            if (module->rows[i].level != 0) {
-                const Decision decision = decision_about(&module->rows[i]);
-                registered->states[i].wanted = level_after(decision);
-                registered->states[i].kept = decision == Decision::kOn;
-            }
+            if (module->rows[i].level != 0) ask_about(&module->rows[i], &registered->states[i]);
         }
     }
     bool reached = true;
@@ -288,6 +294,12 @@ uint8_t enabled_level_of(const SiteFacts& named) {
     return g_enabled != nullptr ? level_after(g_enabled->decide(named)) : uint8_t{kLevelFull};
 }
 
+uint8_t event_flags_of_row(const SiteRow* row) {
+    const StateLock lock;
+    const SiteState* const state = state_of(row);
+    return state != nullptr ? state->event_flags : uint8_t{0};
+}
+
 void start_control(Thread* thread) {
     thread->probe_countdown = thread->probe_window = thread->gap_window = kControlCountdown;
     thread->count_countdown = thread->count_window = kControlCountdown;
@@ -363,6 +375,7 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         end_switched_off_entries(thread);
     }
     note_usage_at_times(now);
+    if (has_event_order()) notice_event_order();
     // Frequent enough to react soon, rare enough to cost nothing. The length of a window of pairs
     // must not depend on counted entries or on the cost of a trial.
     const uint32_t counted = std::max(thread->count_window - thread->count_countdown, 64u);

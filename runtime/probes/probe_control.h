@@ -41,6 +41,9 @@ inline uint64_t cost_of_slow(uint64_t ticks) {
 // The level that the user enabled for a block or marker.
 uint8_t enabled_level_of(const SiteFacts& named);
 
+// What the user chose of the events of a row (event_flags_of()).
+uint8_t event_flags_of_row(const SiteRow* row);
+
 // Starts the first window of costs at the thread's beginning.
 void start_control(Thread* thread);
 

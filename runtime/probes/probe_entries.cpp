@@ -267,7 +267,7 @@ inline void end_entry(Thread* thread, const SiteRow* row, const uint64_t* slot) 
 __attribute__((noinline)) void leave_untimed(Thread* thread, const SiteRow* row,
                                              const uint64_t* slot, uint64_t now_virtual) {
     ProbeEntry* const top = thread->on.top;
-    if ((top->flags & kEntryRead) != 0) {
+    if ((top->flags & kEntryEndsSlowly) != 0) {
         end_change(thread);
         dwell_slowly(leave_slowly, row, slot, 0);
         return;
@@ -276,6 +276,7 @@ __attribute__((noinline)) void leave_untimed(Thread* thread, const SiteRow* row,
     node->site.open -= 1;
     cell_at<ProbePart>(node->part)->untimed += 1;
     resume_between(thread->on.base, top, now_virtual, g_process.probe_inner_ticks);
+    note_node(thread, node, top->node, EventKind::kLeave, now_virtual);
     end_entry(thread, row, slot);
 }
 
@@ -349,6 +350,7 @@ __attribute__((always_inline)) inline void leave(const SiteRow* row, const uint6
     const uint64_t begin = top->entry_virtual + g_process.probe_inner_ticks;
     const uint64_t ticks = end > begin ? end - begin : 0;
     add_time(node, ticks);
+    note_node(thread, node, top->node, EventKind::kLeave, end);
     end_entry(thread, row, slot);
 }
 
@@ -426,7 +428,7 @@ namespace dwell {
 void stop_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual) {
     const auto number = static_cast<uint32_t>(back - base);
     for (ProbeEntry* entry = back - 1; entry != base && entry->node != back->node; --entry) {
-        if ((entry->flags & ~kEntryRead) != 0) continue;
+        if ((entry->flags & ~kEntryEndsSlowly) != 0) continue;
         entry->entry_virtual = now_virtual - entry->entry_virtual;
         entry->flags |= kEntryUntimed | kEntryStopped | number << kEntryHolderShift;
         back->flags |= kEntryHolds;
@@ -444,11 +446,11 @@ void resume_between(ProbeEntry* base, ProbeEntry* back, uint64_t now_virtual, ui
             continue;
         }
         if ((entry->flags & kEntryAway) != 0) {
-            entry->flags = kEntryUntimed | kEntryAway | (entry->flags & kEntryRead);
+            entry->flags = kEntryUntimed | kEntryAway | (entry->flags & kEntryEndsSlowly);
             continue;
         }
         entry->entry_virtual = now_virtual - entry->entry_virtual - lost;
-        entry->flags &= kEntryRead;
+        entry->flags &= kEntryEndsSlowly;
     }
 }
 

@@ -95,11 +95,11 @@ void stop_other_stacks(Thread* thread, uint64_t now) {
                 if (!away) continue;
                 entry->flags &= ~uint32_t{kEntryAway};
                 if ((entry->flags & kEntryStopped) != 0) continue;
-                entry->flags &= kEntryRead;
+                entry->flags &= kEntryEndsSlowly;
             } else {
                 if (away) continue;
                 if ((entry->flags & kEntryStopped) != 0) entry->flags |= kEntryAway;
-                if ((entry->flags & ~kEntryRead) != 0) continue;
+                if ((entry->flags & ~kEntryEndsSlowly) != 0) continue;
                 entry->flags |= kEntryUntimed | kEntryAway;
             }
             entry->entry_virtual = now_virtual - entry->entry_virtual;

@@ -41,6 +41,7 @@ bool may_record(Thread* thread, uint64_t frame) {
         return false;
     }
     record_abandoned(thread);
+    leave_lost_call_windows(thread);
     return true;
 }
 
@@ -72,10 +73,10 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     Node* node = cell_at<Node>(entry.node);
     if (node->site.open != 0) node->site.open -= 1;
     const uint64_t end = virtual_ticks(thread, now);
-    resume_between(thread->on.base, thread->on.top, end, 0);
-    const uint64_t took = time_so_far(entry, end);
     const bool called = (entry.row & kRowCalled) != 0;
     const uint64_t inner = called ? g_process.block_inner_ticks : g_process.probe_inner_ticks;
+    resume_between(thread->on.base, thread->on.top, end, inner);
+    const uint64_t took = time_so_far(entry, end);
     const uint64_t ticks = took > inner ? took - inner : 0;
     if (is_timed(entry)) node->ticks += ticks;
     const bool moved = (entry.row & kRowMoved) != 0;
@@ -88,10 +89,13 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     }
     if (abandoned && ensure_part(thread, origin)) cell_at<ProbePart>(origin->part)->abandoned += 1;
     if ((entry.flags & kEntryRead) != 0) {
-        read_at_exit(thread, &entry, is_timed(entry) ? ticks : 0, true);
+        read_at_exit(thread, &entry, is_timed(entry) ? ticks : 0, true, end);
     }
+    note_node(thread, entry.node, EventKind::kLeave, end);
+    const bool in_window = (entry.flags & kEntryWindow) != 0;
     thread->on.top -= 1;
     *thread->on.depth -= 1;
+    if (in_window) leave_event_window(thread, end);
 }
 
 void suspend_entry(Thread* thread, uint64_t now) {
@@ -107,7 +111,7 @@ void suspend_entry(Thread* thread, uint64_t now) {
     resume_between(thread->on.base, thread->on.top, end, 0);
     const uint64_t took = is_timed(entry) ? time_so_far(entry, end) : 0;
     node->ticks += took;
-    if ((entry.flags & kEntryRead) != 0) read_at_exit(thread, &entry, took, false);
+    if ((entry.flags & kEntryRead) != 0) read_at_exit(thread, &entry, took, false, end);
     MovedEntry* const moved = moved_entry(thread->on, &entry);
     if ((entry.row & kRowOmp) != 0) {
         node->count -= 1;
@@ -117,6 +121,7 @@ void suspend_entry(Thread* thread, uint64_t now) {
         *moved = {took, entry.node, is_timed(entry) ? 0u : 1u};
         entry.row |= kRowMoved;
     }
+    note_move(thread, entry.node, EventKind::kLeave, end);
     thread->on.top -= 1;
     *thread->on.depth -= 1;
 }
@@ -136,9 +141,13 @@ void resume_entry(Thread* thread, const ProbeEntry* suspended, uint64_t now) {
     }
     if (found.node == 0) {
         push_without_node(thread, entry.row & ~kRowMoved, frame);
+        if ((entry.flags & kEntryWindow) != 0)
+            leave_event_window(thread, virtual_ticks(thread, now));
         return;
     }
     open_entry(thread, entry.row, frame, found, now);
+    thread->on.top->flags |= entry.flags & kEntryWindow;
+    note_move(thread, found.node, EventKind::kEnter, thread->on.top->entry_virtual);
     if ((entry.row & kRowMoved) == 0) return;
     cell_at<Node>(found.node)->count -= 1;
     *moved_entry(thread->on, thread->on.top) = moved;
@@ -201,6 +210,8 @@ FoundNode find_node_of_row(Thread* thread, const SiteRow* row, const uint64_t* s
     if (found.node != 0 && lasting && !ensure_part(thread, cell_at<Node>(found.node))) {
         found.node = 0;
     }
+    if (found.node != 0 && chooses_places() && cell_at<Node>(found.node)->count == 0)
+        choose_events(found.node, event_flags_of_row(row));
     return found;
 }
 
@@ -308,8 +319,10 @@ void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& f
     Node* node = cell_at<Node>(found.node);
     ProbeEntry* entry = thread->on.top + 1;
     const bool untimed = found.enter_kind != EnterKind::kChild && node->site.open != 0;
-    const bool read = found.enter_kind == EnterKind::kChild && read_at_entry(thread, found.node);
-    *entry = {frame, row, virtual_ticks(thread, now), found.node,
+    const uint64_t virt = virtual_ticks(thread, now);
+    const bool read =
+        found.enter_kind == EnterKind::kChild && read_at_entry(thread, found.node, virt);
+    *entry = {frame, row, virt, found.node,
               (untimed ? uint32_t{kEntryUntimed} : 0) | (read ? uint32_t{kEntryRead} : 0)};
     node->site.open += 1;
     node->count += 1;
@@ -319,6 +332,19 @@ void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& f
     if (found.enter_kind == EnterKind::kRecursiveOuter && untimed) {
         stop_between(thread->on.base, entry, entry->entry_virtual);
     }
+}
+
+void begin_slow_entry(Thread* thread) {
+    ProbeEntry* const entry = thread->on.top;
+    if (opens_windows(entry->node)) [[unlikely]] {
+        const SlowWork work(thread);
+        if (enter_event_window(thread, entry->node, virtual_ticks(thread, work.start())))
+            entry->flags |= kEntryWindow;
+    }
+    // The time of those that it has stopped ended before.
+    if ((entry->flags & kEntryHolds) == 0)
+        entry->entry_virtual = virtual_ticks(thread, now_ticks());
+    note_node(thread, entry->node, EventKind::kEnter, entry->entry_virtual);
 }
 
 void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only) {
@@ -339,7 +365,7 @@ void close_with(Thread* thread, ProbeEntry* own, uint64_t now, bool blocks_only)
     }
 }
 
-void close_read(Thread* thread, uint64_t now) {
+void close_slowly(Thread* thread, uint64_t now) {
     const int saved_errno = errno;
     close_entry(thread, now, false);
     thread->slow_overhead += now_ticks() - now;
@@ -417,8 +443,10 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
             thread->record->probes_dropped += 1;
             return;
         }
-        remember_child(thread, row, slot, found.node,
-                       counted ? EnterKind::kCounted : cached_enter_kind(found.enter_kind));
+        if (counted || !opens_windows(found.node)) {
+            remember_child(thread, row, slot, found.node,
+                           counted ? EnterKind::kCounted : cached_enter_kind(found.enter_kind));
+        }
         counted = counted || too_deep;
         Node* node = cell_at<Node>(found.node);
         if (counted) {
@@ -431,7 +459,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         if (node->count > 1 && !read) charge_control(thread, start);
     }
     if (!counted) {
-        thread->on.top->entry_virtual = virtual_ticks(thread, now_ticks());
+        begin_slow_entry(thread);
     } else {
         count_down(thread, row, slot, true);
     }

@@ -22,6 +22,8 @@
 #include "runtime/calltree/nodes.h"
 #include "runtime/calltree/stack_walks.h"
 #include "runtime/contract/site_table.h"
+#include "runtime/events/event_places.h"
+#include "runtime/events/events.h"
 #include "runtime/probes/probe_control.h"
 #include "runtime/process/hooks.h"
 #include "runtime/process/state.h"
@@ -187,6 +189,7 @@ __attribute__((always_inline)) inline ProbeEntry* push_entry(Thread* thread, Cel
     *thread->on.depth += 1;
     thread->record->probes += 1;
     entry->entry_virtual = virtual_ticks(thread, read_tsc());
+    note_node(thread, node, index, EventKind::kEnter, entry->entry_virtual);
     return entry;
 }
 
@@ -229,8 +232,8 @@ inline const KnownChild* known_child(const Thread* thread, uint64_t key, uint64_
     return &known;
 }
 
-// Closes the innermost entry, at whose beginning metrics were read, and reads them again.
-DWELL_COLD void close_read(Thread* thread, uint64_t now);
+// Closes the innermost entry, which is kEntryEndsSlowly.
+DWELL_COLD void close_slowly(Thread* thread, uint64_t now);
 
 // Closes the innermost entry of a block or of code, and calls end_change().
 inline void pop_called(Thread* thread, uint64_t now) {
@@ -238,8 +241,8 @@ inline void pop_called(Thread* thread, uint64_t now) {
     Node* const node = cell_at<Node>(top->node);
     const uint64_t end = virtual_ticks(thread, now);
     if (top->flags != 0) [[unlikely]] {
-        if ((top->flags & kEntryRead) != 0) {
-            close_read(thread, now);
+        if ((top->flags & kEntryEndsSlowly) != 0) {
+            close_slowly(thread, now);
             end_change(thread);
             return;
         }
@@ -250,6 +253,7 @@ inline void pop_called(Thread* thread, uint64_t now) {
         const uint64_t ticks = end > begin ? end - begin : 0;
         add_time(node, ticks);
     }
+    note_node(thread, node, top->node, EventKind::kLeave, end);
     node->site.open -= 1;
     thread->on.top -= 1;
     *thread->on.depth -= 1;
@@ -299,8 +303,11 @@ struct FoundNode {
 // nearly full.
 FoundNode find_node(Thread* thread, CellIndex parent, const Site& site, const Site* call);
 
-// Opens an entry for the found node; its time begins at the real time `now`.
+// Opens an entry for the found node; its time begins at the real time `now`. No event is written.
 void open_entry(Thread* thread, uint64_t row, uint64_t frame, const FoundNode& found, uint64_t now);
+
+// After the slow work the time of the opened entry begins.
+void begin_slow_entry(Thread* thread);
 
 // Ends the entry `own`. Entries opened after it and still open continue below the entry around
 // `own`: their time is split, and they count where they began. With `blocks_only` entries other

@@ -23,6 +23,8 @@ struct ThreadService {
     void (*end)(Thread* thread, uint64_t now) = nullptr;
     // MPI_Pcontrol(2): everything counted before the real time `since` is discarded.
     void (*reset)(Thread* thread, uint64_t since) = nullptr;
+    // Something that LivePage::epoch counts has changed.
+    void (*changed)(Thread* thread) = nullptr;
     // A module was unloaded: another module may be loaded at its addresses.
     void (*forget_modules)(Thread* thread) = nullptr;
 };

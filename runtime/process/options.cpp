@@ -10,6 +10,7 @@
 #include "runtime/contract/raw_io.h"
 #include "runtime/contract/settings.h"
 #include "runtime/contract/visible_text.h"
+#include "runtime/process/event_settings.h"
 #include "runtime/process/file_limit.h"
 #include "runtime/process/injection.h"
 #include "runtime/process/state.h"
@@ -101,6 +102,27 @@ bool read_metrics(char* metrics, size_t size) {
     return false;
 }
 
+bool read_events(WantedEvents* events) {
+    const char* const text = getenv("DWELL_EVENTS");
+    if (read_wanted_events(text != nullptr ? text : "", events)) return true;
+    warn_of_job("DWELL_EVENTS=%.60s should be %s: the program runs unobserved", text, kEventForms);
+    return false;
+}
+
+bool read_window(Options* options) {
+    const char* const text = getenv("DWELL_EVENTS_WINDOW");
+    if (text == nullptr || *text == '\0') return true;
+    EventWindow window;
+    if (read_event_window(text, &window)) {
+        options->events_wait = window.waits && !(window.is_timed && window.from_s == 0);
+        strcpy(options->event_window, text);
+        return true;
+    }
+    warn_of_job("DWELL_EVENTS_WINDOW=%.60s should be %s: the program runs unobserved", text,
+                kEventWindowForms);
+    return false;
+}
+
 bool read_inject(char* inject, size_t size) {
     const char* text = getenv("DWELL_INJECT_NS");
     if (text == nullptr || *text == '\0') return true;
@@ -165,6 +187,8 @@ bool read_options(Options* options) {
     bool report = false;
     uint32_t width = 0;
     bool no_io = true;
+    WantedEvents events;
+    uint32_t ring_kib = 1024;
     const bool good = read_number("DWELL_CALLPATH", &options->callpath_depth) &&
                       read_number("DWELL_SAMPLE", &options->sample_hz) &&
                       read_number("DWELL_PEERS", &options->peer_limit) &&
@@ -174,12 +198,32 @@ bool read_options(Options* options) {
                       read_number("DWELL_PROBE_LIMIT", &options->probe_limit) &&
                       read_word("DWELL_WAIT", &options->wait) &&
                       read_word("DWELL_OMP", &options->omp) && read_word("DWELL_IO", &no_io) &&
+                      read_events(&events) && read_number("DWELL_EVENTS_RING", &ring_kib) &&
+                      read_word("DWELL_EVENTS_FULL", &options->event_policy) &&
                       read_flag("DWELL_QUIET", &options->quiet) &&
                       read_flag("DWELL_REPORT", &report) && read_number("DWELL_WIDTH", &width) &&
                       read_flag("DWELL_PRESERVE_ORDER", &options->preserve_order) &&
                       read_metrics(options->metrics, sizeof(options->metrics)) &&
                       read_inject(options->inject, sizeof(options->inject));
     options->io = !no_io;
+    options->events = events.on;
+    options->event_words =
+        events.words != 0 ? events.words : ring_kib * uint32_t{1024 / sizeof(uint64_t)};
+    // A ring for each of 64 threads, or for each of 16 where rings are large.
+    constexpr uint32_t kManyThreads = 64;
+    constexpr uint32_t kFewThreads = 16;
+    constexpr uint32_t kLargeRingWords = 1u << 19;
+    const uint32_t rings = options->event_words > kLargeRingWords ? kFewThreads : kManyThreads;
+    const uint64_t bytes = uint64_t{rings} * options->event_words * sizeof(uint64_t);
+    if (events.on) options->event_mib = static_cast<uint32_t>(bytes >> 20) + 1;
+    const char* const sites = getenv("DWELL_EVENTS_SITES");
+    if (sites != nullptr && strlen(sites) < sizeof(options->event_sites))
+        strcpy(options->event_sites, sites);
+    if (events.words != 0) options->event_policy = EventPolicy::kOverwrite;  // last:N
+    options->event_kinds = events.kinds;
+    const char* const ranks = getenv("DWELL_EVENTS_RANKS");
+    if (ranks != nullptr && is_rank_list(ranks) && strlen(ranks) < sizeof(options->event_ranks))
+        strcpy(options->event_ranks, ranks);
     const char* enable = getenv("DWELL_ENABLE");
     if (enable != nullptr && strlen(enable) < sizeof(options->enable)) {
         strcpy(options->enable, enable);
@@ -187,7 +231,7 @@ bool read_options(Options* options) {
     options->sample_is_asked_for = getenv("DWELL_SAMPLE") != nullptr;
     const char* out = getenv("DWELL_OUT");
     if (out != nullptr && strlen(out) < sizeof(options->out)) strcpy(options->out, out);
-    return good;
+    return good && read_window(options);
 }
 
 }  // namespace dwell

@@ -120,6 +120,7 @@ void apply_changes(Thread* thread) {
         if (paused_there != 0) leave_out(thread, since, paused_there);
         thread->last_ticks += paused_there;
     }
+    call_services(&ThreadService::changed, thread);
 }
 
 void record_abandoned(Thread* thread) {

@@ -50,11 +50,20 @@ struct Options {
     bool quiet = false;
     bool preserve_order = false;
     OmpMode omp = OmpMode::kOn;
-    bool io = false;          // I/O statements are recorded
-    char metrics[1024] = {};  // names as requested; empty: none
-    char enable[4096] = {};   // enabling profile for this run
-    char out[4096] = {};      // empty: a name made from program and job
-    char inject[1024] = {};   // see injection.h
+    bool io = false;           // I/O statements are recorded
+    bool events = false;       // full events are written
+    bool events_wait = false;  // not from the beginning on
+    uint32_t event_words = 0;  // of a thread's ring
+    uint32_t event_mib = 0;    // of all rings, beside memory_mib
+    uint32_t event_kinds = 0;  // EventKindWord::kinds
+    EventPolicy event_policy = EventPolicy::kDrop;
+    char metrics[1024] = {};       // names as requested; empty: none
+    char enable[4096] = {};        // enabling profile for this run
+    char event_ranks[256] = {};    // those with events; empty: all
+    char event_sites[4096] = {};   // profile that says which sites have events
+    char event_window[1024] = {};  // value of --events-window
+    char out[4096] = {};           // empty: a name made from program and job
+    char inject[1024] = {};        // see injection.h
 };
 
 // On a page of its own that the kernel wipes in a forked child.
@@ -69,6 +78,14 @@ struct LivePage {
     uint64_t resumed_ticks;  // when the last pause ended
     uint64_t ticket;  // compared by probes: changes after every event, 0 while probes are off
     uint32_t io;      // I/O statements are recorded now
+    EventOrder event_order;   // FileHeader::event_order as the process has noticed it
+    uint32_t open_windows;    // entries that --events-window chose and that are open
+    uint64_t window_entries;  // entries of its place so far
+};
+
+enum ThreadEvents : uint32_t {
+    kWritesEvents = 1,
+    kCallInWindow = 2,  // added for each call under way that --events-window chose
 };
 
 constexpr uint64_t kNoTicket = UINT64_MAX;  // of a thread whose probes must take the slow path
@@ -89,9 +106,9 @@ struct alignas(64) Thread {
     const uint64_t* ring_head;  // not ring_seen when samples or metrics are pending; not null
 
     uint64_t ring_seen;
-    ProbeStack on;       // the stack of the last probe
-    uint32_t calls;      // calls other than untimed polls: each may change requests
-    uint32_t next_poll;  // the poll to be replaced next
+    ProbeStack on;    // the stack of the last probe
+    uint32_t calls;   // calls other than untimed polls: each may change requests
+    uint32_t events;  // ThreadEvents
 
     ProbeEntry no_probes;      // stack base of a thread without probes so far
     Poll* last_poll;           // not null while untimed_left is not 0
@@ -100,6 +117,7 @@ struct alignas(64) Thread {
     uint32_t probe_countdown;  // probes until their cost is checked again
     uint32_t probe_window;     // initial value of probe_countdown
     uint32_t count_countdown;  // likewise for entries that are only counted
+    uint32_t next_poll;        // the poll to be replaced next
 
     // Time since last_ticks that has nodes of its own and is no computation: I/O statements, and
     // idle time between two OpenMP regions. Less older overhead that was refunded, so it may be
@@ -217,7 +235,8 @@ struct alignas(64) Process {
     uint64_t poll_spacing_ticks = UINT64_MAX;  // polls further apart than this are timed
     uint64_t block_cost_ticks = 0;             // likewise for a block's beginning and end
     uint64_t block_inner_ticks = 0;
-    uint64_t mark_cost_ticks = 0;  // cost of a marker
+    uint64_t mark_cost_ticks = 0;   // cost of a marker
+    uint64_t event_cost_ticks = 0;  // cost of a record of a full event
     OmpCosts omp{};
     OmpCosts gomp_more{};                      // additional cost in libgomp programs
     IoCosts io{};                              // cost of an I/O statement
@@ -235,6 +254,7 @@ struct alignas(64) Process {
     std::atomic<Thread*> threads{nullptr};
     Thread* free_threads = nullptr;
     std::atomic<uint32_t> thread_count{0};
+    std::atomic<uint32_t> ring_cells{0};  // of all rings of events
 };
 
 // Hidden visibility: reached without the global offset table.

@@ -10,6 +10,7 @@
 #include "runtime/calltree/nodes.h"
 #include "runtime/calltree/python_frames.h"
 #include "runtime/calltree/stack_walks.h"
+#include "runtime/events/events.h"
 #include "runtime/sampling/sample_spill.h"
 #include "runtime/sampling/sampled_path.h"
 
@@ -18,6 +19,12 @@ namespace dwell {
 namespace {
 
 constexpr uint16_t kNodesPerInterval = 2048;  // sampled paths; further ones collapse into one
+
+// How often a sample counts, and the virtual time at which it was taken.
+struct SampleUse {
+    uint32_t weight;
+    uint64_t virt;
+};
 
 // A sample's call path: the sampled address, then the return addresses outwards.
 struct SampledPath {
@@ -72,7 +79,7 @@ CellIndex sampled_child(Thread* thread, CellIndex interval, CellIndex above, con
 // differs holds their number (Site::call).
 template <typename SiteOf>
 void record_frames(Thread* thread, CellIndex interval, int count, bool traced, bool whole,
-                   uint32_t weight, SiteOf site_of) {
+                   const SampleUse& use, SiteOf site_of) {
     CellIndex shared = thread->record->root;
     CellIndex above = interval;
     const CellIndex statement = cell_at<Node>(interval)->parent;
@@ -100,18 +107,20 @@ void record_frames(Thread* thread, CellIndex interval, int count, bool traced, b
         site.flags = kNodeFolded;
         node = child_of(thread, interval, site);
     }
-    if (node != 0) cell_at<Node>(node)->count += weight;
-    thread->record->samples += weight;
+    if (node != 0) cell_at<Node>(node)->count += use.weight;
+    thread->record->samples += use.weight;
+    note_sample(thread, node, use.virt, use.weight);
 }
 
-void record_path(Thread* thread, CellIndex interval, const SampledPath& path, uint32_t weight) {
+void record_path(Thread* thread, CellIndex interval, const SampledPath& path,
+                 const SampleUse& use) {
     const ModulePlace place = place_of_address(thread, path.addresses[0]);
     // Samples inside dwell or inside an untimed poll are no computation.
     if (place.own || (place.inside_mpi && thread->untimed_polls != 0)) {
-        thread->record->samples_in_calls += weight;
+        thread->record->samples_in_calls += use.weight;
         return;
     }
-    record_frames(thread, interval, path.count, path.traced, path.whole, weight, [&](int i) {
+    record_frames(thread, interval, path.count, path.traced, path.whole, use, [&](int i) {
         if (i > 0) return site_of_call(thread, path.addresses[i]);
         Site site{};
         site.module = place.module;
@@ -127,7 +136,7 @@ void count_unknown(Thread* thread, uint32_t weight) { thread->record->samples_lo
 
 // Records the Python frames of the record at `record` with `size` bytes.
 void record_python(Thread* thread, CellIndex interval, const char* record, size_t size,
-                   uint32_t weight) {
+                   const SampleUse& use) {
     perf_event_header header;
     memcpy(&header, record, sizeof(header));
     // Uses the scratch memory in which other samples have their addresses.
@@ -148,8 +157,8 @@ void record_python(Thread* thread, CellIndex interval, const char* record, size_
         }
         cells[count++] = cell;
     }
-    if (count == 0) return count_unknown(thread, weight);
-    record_frames(thread, interval, count, true, whole, weight, [&](int i) {
+    if (count == 0) return count_unknown(thread, use.weight);
+    record_frames(thread, interval, count, true, whole, use, [&](int i) {
         Site site{};
         site.offset = cells[i];
         site.kind = i > 0 ? SiteKind::kCall : SiteKind::kSample;
@@ -158,10 +167,12 @@ void record_python(Thread* thread, CellIndex interval, const char* record, size_
     });
 }
 
-// Layout of a sample in the ring (perf_event_open(2)): address, then registers and stack, if any.
+// Layout of a sample in the ring (perf_event_open(2)): address, time, then registers and stack, if
+// any.
 struct SampleHead {
     perf_event_header header;
     uint64_t address;
+    uint64_t time_ns;
     uint64_t registers_abi;
     uint64_t registers[kSampledRegisters];
     uint64_t stack_bytes;
@@ -181,6 +192,22 @@ SampledPath path_of(const char* record, size_t size, uint64_t* addresses) {
     path.count = trace_sample(kOwnCode, {head.registers, record + sizeof(head), taken}, addresses,
                               kMostSampledFrames, &path.whole);
     return path;
+}
+
+// The virtual time of a sample, which lies behind the thread's last statement.
+uint64_t virtual_time_of(const Thread* thread, const char* record, size_t size,
+                         const SampleClock& now) {
+    SampleHead head{};
+    memcpy(&head, record, std::min(size, offsetof(SampleHead, registers_abi)));
+    const uint64_t virt = virtual_ticks(thread, now.ticks);
+    if (head.header.type == kPythonSample || head.time_ns >= now.ns) return virt;
+    const double ago = static_cast<double>(now.ns - head.time_ns) * 1e-9 *
+                       static_cast<double>(g_process.header->ticks_per_second);
+    const uint64_t since =
+        thread->last_ticks - thread->record->intrusion_ticks - thread->record->paused_ticks;
+    const auto back = static_cast<int64_t>(virt - since);
+    return back > static_cast<int64_t>(ago) ? virt - static_cast<uint64_t>(ago)
+                                            : std::min(virt, since);
 }
 
 // The stored stack ended in a procedure from which the statement under way was called, too: the
@@ -205,21 +232,22 @@ void complete(SampledPath* path, uint64_t* here) {
 }  // namespace
 
 void record_sample(Thread* thread, CellIndex interval, const char* sample, size_t size,
-                   uint32_t weight) {
+                   uint32_t weight, const SampleClock& now) {
     auto* const addresses =
         reinterpret_cast<uint64_t*>(static_cast<char*>(thread->scratch) + kLargestSample_bytes);
     perf_event_header header;
     memcpy(&header, sample, sizeof(header));
+    const SampleUse use{weight, now.ns != 0 ? virtual_time_of(thread, sample, size, now) : 0};
     if (interval == 0) {
         thread->record->samples_in_calls += weight;
     } else if (header.type == kPythonSample) {
-        record_python(thread, interval, sample, size, weight);
+        record_python(thread, interval, sample, size, use);
     } else if (thread->python_is_sampled) {
         count_unknown(thread, weight);
     } else {
         SampledPath path = path_of(sample, size, addresses);
         complete(&path, addresses + kMostSampledFrames);
-        record_path(thread, interval, path, weight);
+        record_path(thread, interval, path, use);
     }
 }
 

@@ -17,11 +17,17 @@ constexpr int kMostSampledFrames = 256;
 constexpr size_t kSampleScratch_bytes =
     kLargestSample_bytes + 2 * kMostSampledFrames * sizeof(uint64_t);
 
+// A moment by two clocks, for the events of samples; 0 ns: there are none.
+struct SampleClock {
+    uint64_t ticks;
+    uint64_t ns;  // CLOCK_MONOTONIC
+};
+
 // Records a sample of `size` bytes (perf_event_open(2), or sample_spill.h) with the given `weight`.
 // With `interval` 0 it is only counted. Needs kSampleScratch_bytes of scratch, in which `sample`
 // may lie. Slow, not signal-safe.
 void record_sample(Thread* thread, CellIndex interval, const char* sample, size_t size,
-                   uint32_t weight);
+                   uint32_t weight, const SampleClock& now);
 
 }  // namespace dwell
 

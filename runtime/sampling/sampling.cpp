@@ -22,6 +22,7 @@
 #include "runtime/contract/job_name.h"
 #include "runtime/contract/raw_io.h"
 #include "runtime/contract/standard_files.h"
+#include "runtime/events/events.h"
 #include "runtime/measure/metrics.h"
 #include "runtime/measure/processor_time.h"
 #include "runtime/measure/usage.h"
@@ -121,12 +122,12 @@ void count_lost_by_time(Thread* thread, uint64_t taken) {
 }
 
 // Reads the spill; returns the number of samples, kept or dropped.
-uint64_t read_spill(Thread* thread, CellIndex interval) {
+uint64_t read_spill(Thread* thread, CellIndex interval, const SampleClock& now) {
     SampleSpill* const spill = thread->spill;
     if (spill == nullptr) return 0;
     perf_event_header header;
     for (uint64_t at = 0; spilled_record(*spill, at, &header); at += header.size) {
-        record_sample(thread, interval, spill->records + at, header.size, spill->stride);
+        record_sample(thread, interval, spill->records + at, header.size, spill->stride, now);
     }
     count_lost(thread, spill->lost);
     const uint64_t seen = spill->seen;
@@ -230,7 +231,9 @@ perf_event_attr attributes_of(uint32_t hz, Sampled what, size_t bytes) {
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1'000'000'000ull / hz;  // nanoseconds for this event
-    attributes.sample_type = PERF_SAMPLE_IP;
+    attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
+    attributes.use_clockid = 1;
+    attributes.clockid = CLOCK_MONOTONIC;
     if (what == Sampled::kPaths) {
         attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attributes.sample_regs_user = kSampledRegisterMask;
@@ -462,7 +465,8 @@ void drain_samples(Thread* thread, CellIndex interval) {
     if (record == nullptr) return;
     const int saved_errno = errno;
     thread->in_tool.begin();
-    uint64_t taken = read_spill(thread, interval);
+    const SampleClock now{start, writes_events(thread) ? monotonic_ns() : 0};
+    uint64_t taken = read_spill(thread, interval, now);
     const uint64_t begin = page_of(thread->ring)->data_tail;
     uint64_t tail = begin;
     size_t largest = 0;
@@ -477,7 +481,7 @@ void drain_samples(Thread* thread, CellIndex interval) {
             ++taken;
             largest = std::max<size_t>(largest, header.size);
             copy_out(thread, tail, record, header.size);
-            record_sample(thread, own ? 0 : interval, record, header.size, 1);
+            record_sample(thread, own ? 0 : interval, record, header.size, 1, now);
         } else if (header.type == PERF_RECORD_LOST) {
             uint64_t id_and_lost[2] = {0, 0};
             copy_out(thread, tail + sizeof(header), id_and_lost, sizeof(id_and_lost));

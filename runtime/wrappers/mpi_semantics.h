@@ -5,6 +5,8 @@
 
 #include "runtime/calls/matched_receive.h"
 #include "runtime/calls/records.h"
+#include "runtime/events/events.h"
+#include "runtime/mpi/comm_definitions.h"
 #include "runtime/mpi/datatypes.h"
 #include "runtime/mpi/ranks.h"
 #include "runtime/mpi/requests.h"
@@ -45,9 +47,37 @@ inline void note_world(MPI_Comm comm) {
 inline void record_plain(Call* call, int slot) { record_event(call, slot); }
 inline void record_failed(Call* call) { call->part->failed += 1; }
 
+// Full events of messages, collectives and requests (message_events.cpp). A send has the time at
+// which the call began, all else that of its end.
+void write_message(Call* call, EventKind kind, uint32_t peer, MPI_Comm comm, int tag,
+                   uint64_t bytes);
+void write_message_of(Call* call, uint32_t comm, EventKind kind, uint32_t peer, int tag,
+                      uint64_t bytes);  // `comm`: id
+void write_one_sided(Call* call, uint32_t peer, uint64_t put, uint64_t got);
+void write_collective(Call* call, const EnteredCollective& collective, int root, uint64_t sent,
+                      uint64_t received);
+void write_request(Call* call, EventKind kind, const Request* entry);
+inline bool writes_events_of(const Call* call) {
+    return writes_events(call->thread) && has_events(call->index);
+}
+inline void note_message(Call* call, EventKind kind, uint32_t peer, MPI_Comm comm, int tag,
+                         uint64_t bytes) {
+    if (writes_events_of(call)) [[unlikely]]
+        write_message(call, kind, peer, comm, tag, bytes);
+}
+inline void note_collective(Call* call, const EnteredCollective& collective, int root,
+                            uint64_t sent, uint64_t received) {
+    if (writes_events_of(call)) [[unlikely]]
+        write_collective(call, collective, root, sent, received);
+}
+inline void note_request(Call* call, EventKind kind, const Request* entry) {
+    if (writes_events_of(call)) [[unlikely]]
+        write_request(call, kind, entry);
+}
+
 // A send that took much longer than moving its bytes waited for the receiver (synchronous or
 // rendezvous) or for buffer space. PICL has one event type for both.
-inline void record_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, bool blocking,
+inline void record_send(Call* call, int dest, int tag, MPI_Comm comm, uint64_t bytes, bool blocking,
                         const SendStamp& sent_stamp) {
     const bool sends = blocking && dest != MPI_PROC_NULL;
     const bool blocked = sends && !is_unblocked_receive(call, bytes);
@@ -57,7 +87,9 @@ inline void record_send(Call* call, int dest, MPI_Comm comm, uint64_t bytes, boo
     }
     record_event(call, kSendReady);
     if (dest == MPI_PROC_NULL) return;
-    record_message(call, peer_of(call->thread, comm, dest), bytes, 0, call->ticks);
+    const uint32_t peer = peer_of(call->thread, comm, dest);
+    record_message(call, peer, bytes, 0, call->ticks);
+    note_message(call, EventKind::kSend, peer, comm, tag, bytes);
 }
 
 // `classify(status, &blocked)` as classify_receive().
@@ -72,7 +104,9 @@ inline void record_received(Call* call, MPI_Comm comm, int source, const MPI_Sta
     bool blocked = !is_unblocked_receive(call, bytes);
     if (!classify(status, &blocked) && blocked) add_blocked(call, bytes);
     record_event(call, blocked ? kRecvBlocked : kRecvReady);
-    record_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
+    const uint32_t peer = peer_of(call->thread, comm, status->MPI_SOURCE);
+    record_message(call, peer, 0, bytes, call->ticks);
+    note_message(call, EventKind::kReceive, peer, comm, status->MPI_TAG, bytes);
 }
 
 inline void record_receive(Call* call, MPI_Comm comm, int source, const MPI_Status* status) {
@@ -89,8 +123,8 @@ inline void record_matched(Call* call, const Matched& matched, const MPI_Status*
 }
 
 // The send counts as an event without time: the call's time belongs to its receive.
-inline void record_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm comm, int source,
-                                const MPI_Status* status, const SendStamp& sent_stamp) {
+inline void record_send_receive(Call* call, int dest, int tag, uint64_t sent, MPI_Comm comm,
+                                int source, const MPI_Status* status, const SendStamp& sent_stamp) {
     call->histogram->event_count[kSendReady] += 1;
     const bool sends = dest != MPI_PROC_NULL;
     const bool receives = source != MPI_PROC_NULL && status->MPI_SOURCE != MPI_PROC_NULL;
@@ -100,16 +134,20 @@ inline void record_send_receive(Call* call, int dest, uint64_t sent, MPI_Comm co
         receives) {
         add_blocked(call, moved);
     }
-    if (sends)
-        record_message(call, peer_of(call->thread, comm, dest), sent, 0,
-                       receives ? 0 : call->ticks);
+    if (sends) {
+        const uint32_t peer = peer_of(call->thread, comm, dest);
+        record_message(call, peer, sent, 0, receives ? 0 : call->ticks);
+        note_message(call, EventKind::kSend, peer, comm, tag, sent);
+    }
     if (!receives) {
         record_event(call, kRecvReady);
         return;
     }
     const uint64_t bytes = bytes_of(status);
     record_event(call, blocked ? kRecvBlocked : kRecvReady);
-    record_message(call, peer_of(call->thread, comm, status->MPI_SOURCE), 0, bytes, call->ticks);
+    const uint32_t peer = peer_of(call->thread, comm, status->MPI_SOURCE);
+    record_message(call, peer, 0, bytes, call->ticks);
+    note_message(call, EventKind::kReceive, peer, comm, status->MPI_TAG, bytes);
 }
 
 inline void record_failed_receive(Call* call, int error, MPI_Comm comm, int source,
@@ -169,7 +207,10 @@ inline void record_collective(Call* call, uint64_t sent, uint64_t received) {
 inline void record_rma(Call* call, MPI_Win win, int target, uint64_t sent, uint64_t received) {
     record_event(call, kSendReady);
     if (target == MPI_PROC_NULL) return;
-    record_message(call, peer_in_window(call->thread, win, target), sent, received, call->ticks);
+    const uint32_t peer = peer_in_window(call->thread, win, target);
+    record_message(call, peer, sent, received, call->ticks);
+    if (writes_events_of(call)) [[unlikely]]
+        write_one_sided(call, peer, sent, received);
 }
 
 inline void record_file(Call* call, bool writes, const MPI_Status* status) {

@@ -96,9 +96,22 @@ def place_lines(function):
 
 def collective_lines(function):
     if only_contributes(function):  # done in dependence_lines()
-        return ["record_collective(call, sent, received);"]
+        return ["record_collective(call, sent, received);", *noted_collective(function)]
     sent, received = moved_by(function)
-    return [*place_lines(function), f"record_collective(call, {sent}, {received});"]
+    return [*place_lines(function), f"const uint64_t sent = {sent};",
+            f"const uint64_t received = {received};", "record_collective(call, sent, received);",
+            *noted_collective(function)]
+
+
+def noted_collective(function):
+    """The event of a collective whose members are known by announce_collective()."""
+    if not get_depends(function):
+        return []
+    return [f"note_collective(call, collective, {function.get('root') or '-1'}, sent, received);"]
+
+
+def get_depends(function):
+    return function.get("depends") and function.get("depends") not in EPOCHS
 
 
 def success_lines(function):
@@ -111,10 +124,10 @@ def success_lines(function):
         lines += collective_lines(function)
     elif cls == "send" and get("peer") and sent:
         blocking = "false" if get("start") else "true"
-        lines.append(f"record_send(call, {get('peer')}, comm, {bytes_expression(function, sent)}, "
+        lines.append(f"record_send(call, {get('peer')}, tag, comm, {bytes_expression(function, sent)}, "
                      f"{blocking}, sent_stamp);")
     elif cls == "send_receive":
-        lines.append(f"record_send_receive(call, {get('peer')}, "
+        lines.append(f"record_send_receive(call, {get('peer')}, sendtag, "
                      f"{bytes_expression(function, sent)}, comm, source, used_status, sent_stamp);")
     elif cls == "receive" and get("received"):
         lines.append("record_matched(call, matched, used_status);" if get("message")

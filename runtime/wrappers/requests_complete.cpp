@@ -49,8 +49,10 @@ void record_received_bytes(Call* call, const Request& request, const MPI_Status*
     if (request.kind == kReceiveRequest) {
         if (status->_cancelled != 0 || status->MPI_SOURCE < 0) return;
         const bool named = request.peer != kNoPeer;
-        record_message(call, named ? request.peer : peer_in(request.ranks, status->MPI_SOURCE), 0,
-                       bytes, ticks);
+        const uint32_t peer = named ? request.peer : peer_in(request.ranks, status->MPI_SOURCE);
+        record_message(call, peer, 0, bytes, ticks);
+        if (writes_events_of(call)) [[unlikely]]
+            write_message_of(call, request.comm, EventKind::kReceive, peer, status->MPI_TAG, bytes);
     } else if (request.kind == kFileReadRequest) {
         record_message(call, kNoPeer, 0, bytes, 0);
     } else if (request.kind == kFileWriteRequest) {
@@ -91,6 +93,7 @@ void record_completed(Call* call, const Before& before, const MPI_Status* status
     const bool send = request.kind == kSendRequest;
     completed->count[(send ? kSendReady : kRecvReady) + (before.ready ? 0 : 1)] += 1;
     record_received_bytes(call, request, status, ticks);
+    note_request(call, EventKind::kComplete, before.found.entry);
     end_request(before);
 }
 

@@ -9,7 +9,11 @@ namespace {
 uintptr_t as_handle(MPI_Request request) { return reinterpret_cast<uintptr_t>(request); }
 
 void follow(Call* call, uintptr_t handle, const Request& content, const ShownRequest& shown) {
-    if (add_request(handle, content, shown)) return;
+    if (add_request(handle, content, shown)) {
+        if (content.active && writes_events_of(call)) [[unlikely]]
+            note_request(call, EventKind::kStart, find_request(handle).entry);
+        return;
+    }
     release(content);
     call->thread->record->dropped += 1;
 }
@@ -132,11 +136,15 @@ void record_start(Call* call, int count, const MPI_Request* requests) {
         const FoundRequest found = find_request(as_handle(requests[i]));
         if (found.entry == nullptr) continue;  // counted at its completion
         set_active(found, true);
+        note_request(call, EventKind::kStart, found.entry);
         if (g_process.preserve_order) [[unlikely]]
             note_started(requests[i]);
         if (is_persistent_collective(found)) record_moved(call, *found.copy.persistent_collective);
         if (found.copy.kind != kSendRequest || found.copy.peer == kNoPeer) continue;
         record_message(call, found.copy.peer, found.copy.bytes, 0, ticks);
+        const ShownRequest& shown = static_cast<RequestEntry*>(found.entry)->shown;
+        note_message(call, EventKind::kSend, found.copy.peer,
+                     reinterpret_cast<MPI_Comm>(shown.comm), shown.tag, found.copy.bytes);
     }
 }
 

@@ -58,6 +58,7 @@ constexpr std::tuple kProfileFields{Field{"version", &Profile::version, kNeeded}
                                     Bits{"flags", &Profile::merged_flags, &kMergedFlagNames},
                                     Field{"ending", &Profile::ending, kOmitZero},
                                     Field{"watchdog", &Profile::watchdog, kOmitZero},
+                                    Field{"last_events", &Profile::last_events, kOmitZero},
                                     Field{"total_ns", &Profile::total_ns, kNeeded},
                                     Field{"computation_ns", &Profile::computation_ns, kNeeded},
                                     Field{"transfer_ns", &Profile::transfer_ns, kNeeded},

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <iterator>
 #include <map>
 #include <set>
@@ -13,37 +12,13 @@
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/version.h"
 #include "summarize/formats/json_names.h"
+#include "summarize/formats/picl_records.h"
 #include "summarize/model/profile_walk.h"
 
 namespace dwell {
 namespace {
 
-constexpr int kAllEvents = -1;
-constexpr int kFileWrite = -221;
-constexpr int kFileRead = -251;
-constexpr int kTracing = -901;
-constexpr int kEveryProcess = -1;  // wildcard in the processor and process fields (Table 2)
-constexpr int kSubsetOfAll = -2;   // processor id of the subset that the -201 record defines
-enum Record : int {
-    kEntry = -3,
-    kExit = -4,
-    kLabel = -5,
-    kMessage = -7,
-    kTime = -101,
-    kCount = -102,
-    kVolume = -103,
-    kProcessorSubset = -201,
-};
-
-// Table 4: these need no label.
-constexpr std::array kStandardEvents = {
-    -11, -12, -13, -14, -21,  -27,  -28,  -29,  -30,  -31,  -51,  -52,  -53,  -54,  -55,  -56, -57,
-    -58, -59, -60, -61, -201, -202, -221, -251, -401, -402, -501, -502, -503, -601, -602, -603};
-
-bool is_standard(int event) {
-    return std::find(kStandardEvents.begin(), kStandardEvents.end(), event) !=
-           kStandardEvents.end();
-}
+constexpr int kSubsetOfAll = -2;  // processor id of the subset that the -201 record defines
 
 // Volume is undefined for events that only check or complete a send (Tables 7 and 8: no length
 // field).
@@ -116,8 +91,8 @@ void add_io(uint16_t call, const Totals& totals, Statistics* out) {
     Statistic& sum = (*out)[event];
     sum.count += totals.count;
     sum.time_ns += totals.time_ns;
-    if (event == kFileWrite) sum.volume += totals.bytes_sent;
-    if (event == kFileRead) sum.volume += totals.bytes_received;
+    if (event == kPiclFileWrite) sum.volume += totals.bytes_sent;
+    if (event == kPiclFileRead) sum.volume += totals.bytes_received;
 }
 
 void add_all(const Statistics& from, Statistics* into) {
@@ -129,16 +104,7 @@ void add_all(const Statistics& from, Statistics* into) {
     }
 }
 
-// Where and when a record is valid: fields three to five of every record (Table 1).
-struct Location {
-    std::string clock;
-    int processor;
-    int process;
-};
-
-std::string clock_text(uint64_t ns) {
-    return fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
-}
+std::string clock_text(uint64_t ns) { return picl_clock(static_cast<int64_t>(ns)); }
 
 // Data of a record; `wide` when a value needs "%ld" to be read on every machine.
 class Pairs {
@@ -170,27 +136,22 @@ class PiclWriter {
   public:
     explicit PiclWriter(std::string* out) : out_(out) {}
 
-    void mark(Record record, int event, const Location& at) {
-        *out_ += fmt::format("{} {} {} {} {} 0\n", static_cast<int>(record), event, at.clock,
-                             at.processor, at.process);
+    void mark(PiclRecordType record, int event, const PiclLocation& at) {
+        *out_ += picl_mark(record, event, at);
     }
-    // Characters are single data fields ("%c", predefined descriptor 0), so their number comes
-    // first and blanks are data.
-    void text(Record record, int event, const Location& at, std::string_view words) {
-        const std::string ascii = to_ascii(words);
-        *out_ += fmt::format("{} {} {} {} {} {} 0 {}\n", static_cast<int>(record), event, at.clock,
-                             at.processor, at.process, ascii.size(), ascii);
+    void text(PiclRecordType record, int event, const PiclLocation& at, std::string_view words) {
+        *out_ += picl_text(record, event, at, words);
     }
-    void pairs(Record record, int event, const Location& at, const Pairs& data) {
+    void pairs(PiclRecordType record, int event, const PiclLocation& at, const Pairs& data) {
         if (data.size() == 0) return;
         const char* descriptor = "%d%d";
-        if (record == kTime) descriptor = "%d%lf";
+        if (record == PiclRecordType::kTime) descriptor = "%d%lf";
         if (data.wide()) descriptor = "%d%ld";
         *out_ +=
             fmt::format("{} {} {} {} {} {} \"{}\"{}\n", static_cast<int>(record), event, at.clock,
                         at.processor, at.process, data.size(), descriptor, data.text());
     }
-    void statistics(int event, const Location& at, const Statistics& values) {
+    void statistics(int event, const PiclLocation& at, const Statistics& values) {
         Pairs times;
         Pairs counts;
         Pairs volumes;
@@ -199,21 +160,12 @@ class PiclWriter {
             counts.add_number(type, value.count);
             volumes.add_number(type, value.volume);
         }
-        pairs(kTime, event, at, times);
-        pairs(kCount, event, at, counts);
-        pairs(kVolume, event, at, volumes);
+        pairs(PiclRecordType::kTime, event, at, times);
+        pairs(PiclRecordType::kCount, event, at, counts);
+        pairs(PiclRecordType::kVolume, event, at, volumes);
     }
 
   private:
-    static std::string to_ascii(std::string_view words) {
-        std::string ascii;
-        for (const char c : words) {
-            const auto byte = static_cast<unsigned char>(c);
-            if (byte >= 0x80 && byte < 0xc0) continue;  // later bytes of a UTF-8 character
-            ascii += byte >= 0x20 && byte < 0x7f ? c : '?';
-        }
-        return ascii;
-    }
     std::string* out_;
 };
 
@@ -232,7 +184,7 @@ class StatisticsBuilder {
         : profile_(profile), order_(nodes_from_root(profile)), user_event_(profile.nodes.size()) {
         int next = 0;
         for (size_t i = 0; i < profile.nodes.size(); ++i) {
-            user_event_[i] = profile.nodes[i].kind == SiteKind::kProgram ? kAllEvents : next++;
+            user_event_[i] = profile.nodes[i].kind == SiteKind::kProgram ? kPiclAllEvents : next++;
         }
     }
 
@@ -273,17 +225,17 @@ class StatisticsBuilder {
             if (parent != kNoNode) add_all((*figures)[*index].inside, &(*figures)[parent].inside);
         }
     }
-    void write(const Location& at, const std::vector<NodeFigures>& figures,
+    void write(const PiclLocation& at, const std::vector<NodeFigures>& figures,
                const Statistic& tracing, PiclWriter* writer) const {
         Statistics system = figures.empty() ? Statistics{} : figures[0].inside;
-        system[kTracing] = tracing;
-        writer->statistics(kAllEvents, at, system);
+        system[kPiclTracing] = tracing;
+        writer->statistics(kPiclAllEvents, at, system);
 
         Pairs times;
         Pairs counts;
         Pairs volumes;
         for (size_t i = 0; i < figures.size(); ++i) {
-            if (user_event_[i] == kAllEvents || !figures[i].present) continue;
+            if (user_event_[i] == kPiclAllEvents || !figures[i].present) continue;
             times.add_time(user_event_[i], figures[i].time_ns);
             volumes.add_number(user_event_[i], figures[i].volume);
             const ProfileNode& node = profile_.nodes[i];
@@ -293,11 +245,11 @@ class StatisticsBuilder {
                 counts.add_undefined(user_event_[i]);  // not counted without probes
             }
         }
-        writer->pairs(kTime, kAllEvents, at, times);
-        writer->pairs(kCount, kAllEvents, at, counts);
-        writer->pairs(kVolume, kAllEvents, at, volumes);
+        writer->pairs(PiclRecordType::kTime, kPiclAllEvents, at, times);
+        writer->pairs(PiclRecordType::kCount, kPiclAllEvents, at, counts);
+        writer->pairs(PiclRecordType::kVolume, kPiclAllEvents, at, volumes);
         for (size_t i = 0; i < figures.size(); ++i) {
-            if (user_event_[i] == kAllEvents) continue;
+            if (user_event_[i] == kPiclAllEvents) continue;
             writer->statistics(user_event_[i], at, figures[i].inside);
         }
     }
@@ -363,7 +315,8 @@ class Starts {
     void write_until(uint64_t ns, PiclWriter* writer) {
         for (; next_ < lives_.size() && lives_[next_].start_ns <= ns; ++next_) {
             const int processor = static_cast<int>(profile_.ranks[lives_[next_].rank_index].rank);
-            writer->mark(kEntry, kTracing, {clock_text(lives_[next_].start_ns), processor, 0});
+            writer->mark(PiclRecordType::kEntry, kPiclTracing,
+                         {clock_text(lives_[next_].start_ns), processor, 0});
         }
     }
 
@@ -394,8 +347,8 @@ void write_processes(const Profile& profile, std::vector<Lifetime> lives,
             if (counts.rank == rank.rank) builder->add_counts(counts, &figures);
         }
         builder->sum_up(&figures);
-        const Location at = {clock_text(life.end_ns), static_cast<int>(rank.rank), 0};
-        writer->mark(kExit, kTracing, at);
+        const PiclLocation at = {clock_text(life.end_ns), static_cast<int>(rank.rank), 0};
+        writer->mark(PiclRecordType::kExit, kPiclTracing, at);
         builder->write(at, figures, tracing_of(rank, life), writer);
     }
 }
@@ -410,7 +363,8 @@ void write_subset(const Profile& profile, std::vector<Lifetime> lives, Statistic
     for (const Lifetime& life : lives) {
         starts.write_until(life.end_ns, writer);
         const ProfileRank& rank = profile.ranks[life.rank_index];
-        writer->mark(kExit, kTracing, {clock_text(life.end_ns), static_cast<int>(rank.rank), 0});
+        writer->mark(PiclRecordType::kExit, kPiclTracing,
+                     {clock_text(life.end_ns), static_cast<int>(rank.rank), 0});
         const Statistic one = tracing_of(rank, life);
         tracing.time_ns += one.time_ns;
         tracing.count += one.count;
@@ -423,47 +377,42 @@ void write_subset(const Profile& profile, std::vector<Lifetime> lives, Statistic
     tracing.time_ns = std::max(tracing.time_ns, figures.empty() ? 0 : figures[0].time_ns);
     for (const ProfileCounts& counts : profile.metrics.nodes) builder->add_counts(counts, &figures);
     builder->sum_up(&figures);
-    const Location at = {clock_text(lives.empty() ? 0 : lives.back().end_ns), kSubsetOfAll, 0};
+    const PiclLocation at = {clock_text(lives.empty() ? 0 : lives.back().end_ns), kSubsetOfAll, 0};
     builder->write(at, figures, tracing, writer);
 }
 
 void write_labels(const Profile& profile, const StatisticsBuilder& builder, PiclWriter* writer) {
-    const Location everywhere = {clock_text(0), kEveryProcess, kEveryProcess};
+    const PiclLocation everywhere = {clock_text(0), kPiclAnywhere, kPiclAnywhere};
     const std::string program = profile.ranks.empty() ? "" : profile.ranks.front().command;
-    writer->text(kMessage, kAllEvents, everywhere,
+    writer->text(PiclRecordType::kMessage, kPiclAllEvents, everywhere,
                  fmt::format("statistics by dwell " DWELL_VERSION ": {}", program));
     if (builder.volumes_estimated()) {
-        writer->text(kMessage, kAllEvents, everywhere,
+        writer->text(PiclRecordType::kMessage, kPiclAllEvents, everywhere,
                      "estimated: volumes of receives that waited and that did not, where one "
                      "statement did both, are divided by their number");
     }
     for (const int event : builder.used_events()) {
-        if (is_standard(event)) continue;
-        for (int i = 0; i < kEventNameCount; ++i) {
-            if (kEventNames[i].event != event) continue;
-            writer->text(kLabel, event, everywhere, kEventNames[i].name);
-        }
-        for (const IoEventName& known : kIoEventNames) {
-            if (known.event == event) writer->text(kLabel, event, everywhere, known.name);
-        }
+        const std::string_view label = picl_label(event);
+        if (!label.empty()) writer->text(PiclRecordType::kLabel, event, everywhere, label);
     }
     for (size_t i = 0; i < profile.nodes.size(); ++i) {
         const ProfileNode& node = profile.nodes[i];
-        if (builder.user_event(i) == kAllEvents) continue;
+        if (builder.user_event(i) == kPiclAllEvents) continue;
         writer->text(
-            kLabel, builder.user_event(i), everywhere,
+            PiclRecordType::kLabel, builder.user_event(i), everywhere,
             fmt::format("{} {}@{}:{}", kind_name(node.kind), node.name, node.file, node.line));
     }
     for (size_t i = 0; i < profile.metrics.names.size(); ++i) {
-        writer->text(kLabel, builder.metric_event(i), everywhere,
+        writer->text(PiclRecordType::kLabel, builder.metric_event(i), everywhere,
                      "metric " + profile.metrics.names[i]);
     }
 }
 
 void write_subset_definition(const Profile& profile, std::string* out) {
-    *out += fmt::format("{} {} {} {} {} {} 2 {}", static_cast<int>(kProcessorSubset), kAllEvents,
-                        clock_text(0), kEveryProcess, kEveryProcess, profile.ranks.size() + 1,
-                        kSubsetOfAll);
+    *out +=
+        fmt::format("{} {} {} {} {} {} 2 {}", static_cast<int>(PiclRecordType::kProcessorSubset),
+                    kPiclAllEvents, clock_text(0), kPiclAnywhere, kPiclAnywhere,
+                    profile.ranks.size() + 1, kSubsetOfAll);
     for (const ProfileRank& rank : profile.ranks) *out += fmt::format(" {}", rank.rank);
     *out += '\n';
 }

@@ -197,7 +197,8 @@ bool RecordReader::walk(uint32_t thread, bool intervals_too) {
 }
 
 bool RecordReader::note_cell(CellIndex cell, const Node& node, uint32_t merged, uint32_t thread) {
-    if (in_interval_) return true;
+    const bool is_noted = notes_samples_ && node.site.kind == SiteKind::kSample;
+    if (in_interval_ && !is_noted) return true;
     return node_cells_.push({cell, merged, thread, node.first_child, node.next_sibling});
 }
 
@@ -236,7 +237,8 @@ void RecordReader::set_site(const Node& node, MergedNode* place) const {
     place->module = kNoModule;
     place->meet = kNoNode;
     if (node.site.kind == SiteKind::kProgram) return;
-    place->flags = node.site.flags & static_cast<uint8_t>(~kNodeRead);
+    place->flags =
+        node.site.flags & static_cast<uint8_t>(~(kNodeRead | kNodeNoEvents | kNodeWindow));
     if (node.site.kind == SiteKind::kInterval) {
         place->offset = node_at(static_cast<CellIndex>(node.site.offset));
         const uint32_t meet = node_at(node.part);
@@ -516,6 +518,16 @@ bool add_record_file(Merged* into, const void* file, size_t bytes, int64_t end_u
     RecordReader reader(file, bytes, &one);
     if (!reader.read(end_unix_ns)) return false;
     if (cells == nullptr) return join(into, static_cast<Merged&&>(one));
+    cells->swap(reader.node_cells());
+    return join(into, static_cast<Merged&&>(one), cells);
+}
+
+bool add_record_file_with_samples(Merged* into, const void* file, size_t bytes,
+                                  GrowArray<NodeCell>* cells) {
+    Merged one;
+    RecordReader reader(file, bytes, &one);
+    reader.note_samples();
+    if (!reader.read(0)) return false;
     cells->swap(reader.node_cells());
     return join(into, static_cast<Merged&&>(one), cells);
 }

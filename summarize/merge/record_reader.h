@@ -48,6 +48,7 @@ class RecordReader {
     bool read_known_places(const GrowArray<NodeCell>& cells);
     bool tell_newest(NewestTime* newest);
     GrowArray<NodeCell>& node_cells() { return node_cells_; }
+    void note_samples() { notes_samples_ = true; }  // in node_cells()
     const GrowArray<OpenEntry>& open_entries() const { return open_entries_; }
 
   private:
@@ -222,7 +223,13 @@ class RecordReader {
     bool damaged_ = false;
     bool known_nodes_ = false;  // they are not read: see read_known_places()
     bool in_interval_ = false;  // the nodes now read are below an interval
+    bool notes_samples_ = false;
 };
+
+// As add_record_file(), for event logs, which tell of samples one by one: `cells` gets the cells of
+// samples, too, but not those of their paths.
+bool add_record_file_with_samples(Merged* into, const void* file, size_t bytes,
+                                  GrowArray<NodeCell>* cells);
 
 }  // namespace dwell
 

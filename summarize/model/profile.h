@@ -344,8 +344,9 @@ struct Profile {
     ProfileAxis axis;
     ProfileSites sites;
     ProfileMetrics metrics;
-    std::string ending;    // where the ranks were that did not reach their end; empty: all did
-    std::string watchdog;  // what `dwell run --watchdog` said while nothing moved, lines
+    std::string ending;       // where the ranks were that did not reach their end; empty: all did
+    std::string watchdog;     // what `dwell run --watchdog` said while nothing moved, lines
+    std::string last_events;  // of ranks that did not reach their end, lines
     std::vector<std::string> notes;  // limits of the trust in these figures, one line each
 
     // Sums over ranks (and threads), nanoseconds: computation + transfer + blocked + I/O + omp_wait

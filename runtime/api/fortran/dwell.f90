@@ -11,6 +11,7 @@ module dwell
     public :: dwell_block_begin, dwell_block_end, dwell_block_volume, dwell_mark
     public :: dwell_phase_begin, dwell_phase_next, dwell_phase_end
     public :: dwell_pause, dwell_resume, dwell_is_recording, dwell_grid, dwell_version
+    public :: dwell_events_on, dwell_events_off
     public :: dwell_figures, dwell_query, dwell_query_partner
     public :: dwell_estimated, dwell_not_counted, dwell_waits_unknown
 
@@ -73,6 +74,10 @@ module dwell
         subroutine dwell_pause() bind(c, name="dwell_fortran_pause")
         end subroutine
         subroutine dwell_resume() bind(c, name="dwell_fortran_resume")
+        end subroutine
+        subroutine dwell_events_on() bind(c, name="dwell_fortran_events_on")
+        end subroutine
+        subroutine dwell_events_off() bind(c, name="dwell_fortran_events_off")
         end subroutine
         function c_is_recording() result(recording) bind(c, name="dwell_fortran_is_recording")
             import :: c_int

@@ -11,6 +11,8 @@ void dwell_fortran_phase_begin(const char* name, size_t bytes, int64_t iteration
 void dwell_fortran_phase_end(void);
 void dwell_fortran_pause(void);
 void dwell_fortran_resume(void);
+void dwell_fortran_events_on(void);
+void dwell_fortran_events_off(void);
 int dwell_fortran_is_recording(void);
 void dwell_fortran_grid(const char* name, size_t bytes, int dimensions, const int* sizes,
                         const int* periodic, const int* coordinates);
@@ -47,6 +49,10 @@ void dwell_fortran_phase_end(void) { dwell_phase_end(); }
 void dwell_fortran_pause(void) { dwell_pause(); }
 
 void dwell_fortran_resume(void) { dwell_resume(); }
+
+void dwell_fortran_events_on(void) { dwell_events_on(); }
+
+void dwell_fortran_events_off(void) { dwell_events_off(); }
 
 int dwell_fortran_is_recording(void) { return dwell_is_recording(); }
 

@@ -1,5 +1,5 @@
 // What `dwell run` notes when observed processes end.
-#include "report/launch/death_watch.h"
+#include "report/watch/death_watch.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>

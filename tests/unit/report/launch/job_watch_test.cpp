@@ -1,5 +1,5 @@
 // Which of several `dwell run` watches a job.
-#include "report/launch/job_watch.h"
+#include "report/watch/job_watch.h"
 
 #include "report/results/record_files.h"
 #include "tests/unit/report/launch/job_on_disk.h"

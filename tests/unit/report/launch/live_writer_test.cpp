@@ -1,5 +1,5 @@
 // The snapshots of `dwell run --live`: what they say of ended processes, and what they leave.
-#include "report/launch/live_writer.h"
+#include "report/watch/live_writer.h"
 
 #include <fstream>
 

@@ -1,5 +1,5 @@
 // How many ranks are where at once, from looks at known times.
-#include "report/launch/occupancy.h"
+#include "report/watch/occupancy.h"
 
 #include "tests/unit/report/launch/job_on_disk.h"
 

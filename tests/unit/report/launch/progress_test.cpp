@@ -1,5 +1,5 @@
 // What counts as progress of a job, from two readings.
-#include "report/launch/progress.h"
+#include "report/watch/progress.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -309,7 +309,10 @@ TEST_F(Records, AFullFileCollapsesPathsAndCounts) {
     }
     const ThreadRecord* record = t_thread->record;
     EXPECT_LT(recorded, kSites);
-    EXPECT_EQ(static_cast<uint64_t>(kSites - recorded), record->dropped);
+    // Of the last one that has room its interval may have none.
+    const auto unrecorded = static_cast<uint64_t>(kSites - recorded);
+    EXPECT_GE(record->dropped, unrecorded);
+    EXPECT_LE(record->dropped, unrecorded + 1);
     EXPECT_GT(record->folded_paths, 0u);
     EXPECT_NE(g_process.header->flags & kFileFull, 0u);
     EXPECT_LE(g_process.header->cells_reserved, (1u << 20) / kCellBytes);

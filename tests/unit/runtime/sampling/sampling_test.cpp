@@ -26,7 +26,7 @@ void burn() {
     const uint64_t from = samples_end(t_thread);
     const uint64_t start = now_ticks();
     const uint64_t most = 20 * g_process.header->ticks_per_second;
-    constexpr uint64_t kSome = 50 * 16;  // samples of a header and an address
+    constexpr uint64_t kSome = 50 * 24;  // samples of a header, an address and a time
     while (samples_end(t_thread) - from < kSome && now_ticks() - start < most) {
         memset(bytes.data(), 1, bytes.size());
         memset(bytes.data(), 2, bytes.size());

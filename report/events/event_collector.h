@@ -1,0 +1,143 @@
+// `dwell run --events`: takes the events of the ranks of this host out of their rings and appends
+// them to a log. The ranks store and look, no more; all else is done here.
+#ifndef DWELL_REPORT_EVENTS_EVENT_COLLECTOR_H_
+#define DWELL_REPORT_EVENTS_EVENT_COLLECTOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "report/events/shared_records.h"
+#include "report/filter/event_filters.h"
+#include "runtime/process/event_settings.h"
+#include "summarize/events/event_log.h"
+
+namespace dwell {
+
+// What became of a job's events.
+struct CollectedEvents {
+    std::string log;  // its file; empty: there is none
+    uint64_t bytes = 0;
+    uint64_t words = 0;
+    uint64_t lost = 0;       // records that found no room in a ring
+    uint64_t bytes_cut = 0;  // of spill files, behind their last whole block
+    uint64_t unwritten = 0;  // words taken, but not written
+    uint64_t threads_without = 0;
+    bool are_there = false;           // taken by this process or by another one
+    std::optional<LogFilter> filter;  // of all ranks
+    std::string error;
+};
+// Lines to say: what the log lacks.
+std::vector<std::string> losses_of(const CollectedEvents& events);
+
+class EventCollector {
+  public:
+    // `out`: the directory of the profile, as the user gave it. `filters`: null if there are none.
+    // `is_first`: no other `dwell run` of this host is to collect instead.
+    EventCollector(std::string out, const EventWindow& window, const EventRates& rates,
+                   EventFilters* filters = nullptr, bool is_first = true)
+        : out_(std::move(out)),
+          window_(window),
+          rates_(rates),
+          filters_(filters),
+          is_first_(is_first) {}
+
+    // Takes what the rings of a job hold, apart from small amounts that can wait. True where a ring
+    // fills so fast that the next look should come soon.
+    bool look(const std::string& directory);
+    // Takes everything and closes the logs.
+    std::vector<CollectedEvents> finish();
+    // Whether a ring is at least half full.
+    bool is_behind() const;
+
+  private:
+    struct Taken {
+        uint64_t looked_ns = 0;     // when the thread's events were taken last
+        bool is_described = false;  // in the log
+    };
+    struct Place {
+        EventLevel level = EventLevel::kEvents;
+        uint64_t events = 0;  // since the last look at rates
+        uint64_t count = 0;   // of the node, when the log was told last
+        uint64_t ticks = 0;
+    };
+    struct Rank {
+        Rank(std::string file, std::string spilled, SharedRecords of, uint32_t in_log)
+            : name(std::move(file)),
+              spill(std::move(spilled)),
+              records(std::move(of)),
+              number(in_log) {}
+        std::string name;
+        std::string spill;  // path
+        SharedRecords records;
+        uint32_t number;
+        std::vector<bool> known;              // cells that are in the log
+        std::set<uint16_t> modules;           // by ModuleRecord::number, likewise
+        std::set<uint32_t> comms;             // by the communicator of messages, likewise
+        std::map<uint32_t, CommRecord> made;  // communicators that events told of
+        std::map<CellIndex, Taken> threads;
+        std::string new_threads;                      // cells to be written
+        std::unordered_map<CellIndex, Place> places;  // with a limit for their events
+        std::unique_ptr<RankFilter> filter;
+        uint64_t limited_ns = 0;
+        uint32_t dumps = 0;
+        bool has_flushed = false;
+        bool has_ended = false;
+    };
+    struct Job {
+        std::vector<Rank> ranks;
+        std::optional<EventLogWriter> log;
+        std::string program;
+        std::string name;
+        bool has_failed = false;
+        uint64_t first_ns = 0;
+        uint64_t listed_ns = 0;
+        CollectedEvents collected;
+    };
+
+    void find_ranks(const std::string& directory, Job* job);
+    void open_log(Job* job, const FileHeader& header);
+    void take_all(Job* job, Rank* rank, bool everything);
+    void take_spill(Job* job, Rank* rank);
+    void take(Job* job, Rank* rank, CellIndex cell, bool everything);
+    static bool has_events_of(Rank* rank);
+    static CellIndex thread_of(Rank* rank, uint32_t number);
+    void pass_on(Job* job, Rank* rank, CellIndex cell, uint64_t first_word, uint64_t base);
+    RankFilter* filter_of(Rank* rank);
+    void filter(Job* job, Rank* rank, const ThreadRecord& thread, uint64_t first_word,
+                uint64_t base);
+    bool has_to_wait(const Job& job, uint64_t now_ns) const;
+    bool is_of_another(Rank* rank) const;
+    void append_filtered(Job* job, Rank* rank, const RingOwner& owner, const Filtered& filtered);
+    void append(Job* job, Rank* rank, uint32_t thread, uint64_t first_word, uint64_t ring_words,
+                const std::vector<uint64_t>& words);
+    void note_words(Rank* rank, const std::vector<uint64_t>& words);
+    static bool is_new(Rank* rank, CellIndex cell);
+    static void describe_text(Rank* rank, CellIndex text, std::string* runs);
+    void describe(Rank* rank, CellIndex node, std::string* runs);
+    static void note_comm(Rank* rank, const uint64_t* words);
+    void describe_comm(Rank* rank, uint32_t comm, std::string* runs);
+    void describe_module(Rank* rank, uint16_t number, std::string* runs);
+    void close_rank(Job* job, Rank* rank);
+    void move_to_profiles();
+    void keep_window(Rank* rank) const;
+    void keep_rates(Job* job, Rank* rank, bool at_end);
+
+    std::string out_;
+    EventWindow window_;
+    EventRates rates_;
+    EventFilters* filters_;
+    bool is_first_;
+    std::map<std::string, Job> jobs_;  // by directory
+    std::vector<uint64_t> words_;
+    bool is_busy_ = false;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_REPORT_EVENTS_EVENT_COLLECTOR_H_

@@ -1,0 +1,429 @@
+// Merges the streams of all threads by time; see timeline.h.
+#include "report/events/timeline.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "report/events/message_channels.h"
+#include "report/events/timeline_parts.h"
+#include "report/filter/ring_records.h"
+
+namespace dwell {
+namespace {
+
+constexpr uint64_t kEventsPerLook = 1 << 12;
+
+bool is_known(EventControl control) {
+    switch (control) {
+        case EventControl::kBase:
+        case EventControl::kGap:
+        case EventControl::kThread:
+        case EventControl::kRealTime:
+        case EventControl::kOn:
+        case EventControl::kOff:
+        case EventControl::kReset:
+        case EventControl::kEnd:
+        case EventControl::kLocked:
+        case EventControl::kUnlocked:
+        case EventControl::kComm:
+        case EventControl::kWaited:
+        case EventControl::kMoved:
+        case EventControl::kFlushed:
+            return true;
+    }
+    return false;
+}
+
+bool is_known(const Event& event) {
+    if (event.kind == EventKind::kControl) return is_known(static_cast<EventControl>(event.what));
+    return event.kind < EventKind::kControl;
+}
+
+}  // namespace
+
+void Timeline::find_window(const EventWindow& window) {
+    const auto rate =
+        static_cast<double>(logs_->processes().front().records.header.ticks_per_second);
+    from_ticks_ = beginning_ + static_cast<uint64_t>(window.from_s * rate);
+    if (window.to_s != 0) to_ticks_ = beginning_ + static_cast<uint64_t>(window.to_s * rate);
+    channels_ = std::make_unique<MessageChannels>();
+}
+
+void Timeline::rewind() {
+    heap_.clear();
+    held_.assign(processes_.size(), {});
+    is_held_.assign(processes_.size(), 0);
+    notes_.without_begin = notes_.without_end = notes_.without_place = notes_.unknown = 0;
+    notes_.begun_before = notes_.ended_after = split_ = 0;
+    if (channels_) channels_->clear();
+    origin_ = UINT64_MAX;
+    rewinds_ += 1;
+    events_ = 0;
+    std::vector<Source*> sources;
+    for (const auto* some : {&sources_, &sample_sources_}) {
+        for (const auto& source : *some) sources.push_back(source.get());
+    }
+    uint64_t origin = UINT64_MAX;
+    for (Source* const source : sources) {
+        source->stream.rewind();
+        source->ahead.clear();
+        source->open.clear();
+        source->begins_due = source->ends_due = 0;
+        source->lost_before = 0;
+        source->tid = 0;
+        source->has_ended = false;
+        source->ticks = 0;
+        source->at_end = source->is_cut = false;
+        advance(source);
+        if (from_ticks_ != 0) enter_window(source);
+        if (source->begins_due != 0) {
+            origin = std::min(origin, from_ticks_);
+        } else if (!source->at_end) {
+            origin = std::min(origin, source->ticks);
+        }
+    }
+    origin_ = origin;
+    for (Source* const source : sources) {
+        if (source->at_end && source->open.empty()) continue;
+        const uint64_t ticks = source->begins_due != 0 ? from_ticks_ : source->ticks;
+        source->ns = source->scale.ns(ticks - origin_);
+        heap_.push_back(source);
+    }
+    std::make_heap(heap_.begin(), heap_.end(), is_later);
+}
+
+bool Timeline::is_chosen(uint32_t rank) const { return is_rank_in(choice_.ranks.c_str(), rank); }
+
+// Passes over what is before the window.
+void Timeline::enter_window(Source* source) {
+    const uint32_t own = processes_[source->process].rank;
+    std::vector<Source::Open>& open = source->open;
+    for (; !source->at_end && source->ticks < from_ticks_; advance(source)) {
+        if (source->has_ended) {
+            source->has_ended = false;
+            open.clear();
+            continue;
+        }
+        const Event& record = source->event;
+        if (is_message(record.kind) && is_chosen(record.what)) channels_->add(own, record, true);
+        if (record.kind != EventKind::kEnter && record.kind != EventKind::kLeave) continue;
+        const uint32_t node = node_of(*source, record.what);
+        if (node == kNoNode) continue;
+        if (record.kind == EventKind::kEnter) {
+            open.push_back({node, kNoPlace});
+            continue;
+        }
+        const auto found = std::find_if(open.rbegin(), open.rend(),
+                                        [=](const Source::Open& one) { return one.node == node; });
+        if (found != open.rend()) open.erase(found.base() - 1, open.end());
+    }
+    // After a thread's last record nothing is known of it.
+    if (source->at_end && !source->is_cut) open.clear();
+    source->begins_due = static_cast<uint32_t>(open.size());
+    source->lost_before = source->stream.lost();
+}
+
+const TimelinePlace& Timeline::place(uint32_t place) { return places_[place]; }
+
+uint32_t Timeline::node_of(const Source& source, CellIndex cell) const {
+    const std::vector<uint32_t>& nodes = names_->nodes[source.process];
+    return cell < nodes.size() ? nodes[cell] : kNoNode;
+}
+
+uint32_t Timeline::place_of(uint32_t node) {
+    std::vector<uint32_t>& known = names_->places;
+    if (known.empty()) known.assign(names_->merged.nodes.size(), kNoPlace);
+    if (known[node] == kNoPlace) {
+        known[node] = static_cast<uint32_t>(places_.size());
+        places_.push_back(names_->make(node));
+    }
+    return known[node];
+}
+
+bool Timeline::is_wanted(uint32_t node) const {
+    if (choice_.kinds == kAllEvents) [[likely]]
+        return true;
+    const MergedNode& of = names_->merged.nodes[node];
+    return (choice_.kinds & event_bit_of(static_cast<SiteKind>(of.kind), of.call)) != 0;
+}
+
+// Records of a call go with it.
+bool Timeline::is_wanted(const Source& source, const Event& record) const {
+    if (choice_.kinds == kAllEvents) [[likely]]
+        return true;
+    switch (record.kind) {
+        case EventKind::kMetric:
+            return (choice_.kinds & kMetricEvents) != 0;
+        case EventKind::kSend:
+        case EventKind::kReceive:
+        case EventKind::kOneSided:
+        case EventKind::kStart:
+        case EventKind::kComplete:
+            return (choice_.kinds & event_bit(SiteKind::kCommunication)) != 0;
+        case EventKind::kCollective:
+            return (choice_.kinds & kCollectiveEvents) != 0;
+        case EventKind::kIo:
+            return !source.open.empty() && is_wanted(source.open.back().node);
+        case EventKind::kControl:
+            break;
+        default:
+            return true;
+    }
+    switch (static_cast<EventControl>(record.what)) {
+        case EventControl::kLocked:
+        case EventControl::kUnlocked:
+            return (choice_.kinds & event_bit(SiteKind::kOpenMp)) != 0;
+        case EventControl::kWaited: {
+            const uint32_t node = record.more != 0
+                                      ? node_of(source, static_cast<CellIndex>(record.values[0]))
+                                      : kNoNode;
+            return node != kNoNode && is_wanted(node);
+        }
+        default:
+            return true;
+    }
+}
+
+// Not kept: records whose time is not in order, because a thread takes over the overhead of the
+// thread that started it after its record kThread, a communicator is made inside of a call, and
+// samples are read later.
+bool Timeline::is_kept(const Source& source, const Event& event) {
+    if (source.of_samples || event.kind == EventKind::kSample)
+        return source.of_samples == (event.kind == EventKind::kSample);
+    const bool known = is_known(event);
+    notes_.unknown += known ? 0 : 1;
+    return known && !is_control(event, EventControl::kThread) &&
+           !is_control(event, EventControl::kComm);
+}
+
+void Timeline::advance(Source* source) {
+    do {
+        if (!read(source)) {
+            source->at_end = true;
+            return;
+        }
+        if (is_control(source->event, EventControl::kThread) && source->event.more != 0) {
+            const uint64_t before = std::exchange(source->tid, source->event.values[0]);
+            source->has_ended = before != source->tid && !source->open.empty();
+            if (source->has_ended) return;
+        }
+    } while (!is_kept(*source, source->event));
+    const uint64_t ticks = source->clock.to_timeline(source->event.time);
+    source->ticks = std::max(source->ticks, ticks);  // ends of OpenMP's regions are told late
+    if (source->ticks >= to_ticks_) [[unlikely]] {
+        source->ticks = to_ticks_;
+        source->at_end = source->is_cut = true;
+    }
+    if (origin_ != UINT64_MAX) source->ns = source->scale.ns(source->ticks - origin_);
+}
+
+bool Timeline::pull(Source* source) {
+    Event event;
+    if (!source->stream.next(&event)) return false;
+    source->ahead.push_back(event);
+    return true;
+}
+
+bool Timeline::read(Source* source) {
+    if (source->ahead.empty()) {
+        if (!source->stream.next(&source->event)) return false;
+    } else {
+        source->event = source->ahead.front();
+        source->ahead.pop_front();
+    }
+    Event& event = source->event;
+    if (!source->has_metrics || event.kind != EventKind::kLeave) return true;
+    // Metrics are read when the end of a statement was told.
+    if (source->ahead.empty() && !pull(source)) return true;
+    Event& next = source->ahead.front();
+    const bool is_of_end =
+        next.kind == EventKind::kMetric && next.what == event.what && next.time == event.time;
+    if (is_of_end) std::swap(event, next);
+    return true;
+}
+
+const Event* Timeline::following(uint32_t thread, size_t number) {
+    Source& source = *sources_[thread];
+    if (source.at_end) return nullptr;
+    if (number == 0) return &source.event;
+    const auto in_window = [&](const Event& event) {
+        return to_ticks_ == UINT64_MAX || source.clock.to_timeline(event.time) < to_ticks_;
+    };
+    while (source.ahead.size() < number) {
+        if (!pull(&source)) return nullptr;
+    }
+    return in_window(source.ahead[number - 1]) ? &source.ahead[number - 1] : nullptr;
+}
+
+bool Timeline::is_over(uint32_t thread) const {
+    const Source& source = *sources_[thread];
+    return source.at_end && source.open.empty();
+}
+
+uint64_t Timeline::lost_words(uint32_t thread) const {
+    return sources_[thread]->stream.lost() - sources_[thread]->lost_before;
+}
+
+bool Timeline::is_later(const Source* a, const Source* b) {
+    return a->ns != b->ns ? a->ns > b->ns : a->thread > b->thread;
+}
+
+int64_t Timeline::start_unix_ns() const {
+    if (origin_ == UINT64_MAX || sources_.empty()) return start_unix_ns_;
+    const TickScale& scale = sources_.front()->scale;
+    return origin_ >= start_ticks_
+               ? start_unix_ns_ + static_cast<int64_t>(scale.ns(origin_ - start_ticks_))
+               : start_unix_ns_ - static_cast<int64_t>(scale.ns(start_ticks_ - origin_));
+}
+
+void Timeline::hold(uint32_t process) { is_held_[process] = 1; }
+
+void Timeline::release(uint32_t process) {
+    is_held_[process] = 0;
+    for (Source* const source : held_[process]) {
+        heap_.push_back(source);
+        std::push_heap(heap_.begin(), heap_.end(), is_later);
+    }
+    held_[process].clear();
+}
+
+bool Timeline::next(TimelineEvent* event) {
+    for (;;) {
+        if (heap_.empty()) return false;
+        std::pop_heap(heap_.begin(), heap_.end(), is_later);
+        Source* const source = heap_.back();
+        const uint32_t process = threads_[source->thread].process;
+        if (is_held_[process] != 0) [[unlikely]] {
+            heap_.pop_back();
+            held_[process].push_back(source);
+            continue;
+        }
+        const bool shown = take(source, event);
+        if (source->at_end && source->open.empty()) {
+            heap_.pop_back();
+        } else {
+            std::push_heap(heap_.begin(), heap_.end(), is_later);
+        }
+        if (!shown) continue;
+        if (++events_ % kEventsPerLook == 0 && watcher_) [[unlikely]]
+            tell_progress();
+        return true;
+    }
+}
+
+void Timeline::tell_progress() {
+    uint64_t read = 0;
+    uint64_t words = 1;
+    for (const auto& source : sources_) {
+        read += source->stream.words();
+        words += source->words;
+    }
+    watcher_(rewinds_, static_cast<double>(read) / static_cast<double>(words), events_);
+}
+
+// The end of the innermost call.
+bool Timeline::take_end(Source* source, TimelineEvent* event) {
+    event->kind = TimelineKind::kEnd;
+    event->place = source->open.back().place;
+    source->open.pop_back();
+    return event->place != kNoPlace;
+}
+
+// One event of the source; false where there is nothing to show.
+bool Timeline::take(Source* source, TimelineEvent* event) {
+    event->ns = source->ns;
+    event->thread = source->thread;
+    event->is_split = false;
+    if (source->begins_due != 0) [[unlikely]] {
+        Source::Open& open = source->open[source->open.size() - source->begins_due];
+        const bool is_shown = is_wanted(open.node);
+        if (is_shown) open.place = place_of(open.node);
+        event->kind = TimelineKind::kBegin;
+        event->place = open.place;
+        event->event = {};
+        notes_.begun_before += is_shown ? 1 : 0;
+        source->begins_due -= 1;
+        if (source->begins_due == 0) source->ns = source->scale.ns(source->ticks - origin_);
+        return is_shown;
+    }
+    if (source->at_end) {
+        const bool is_shown = take_end(source, event);
+        (source->is_cut ? notes_.ended_after : notes_.without_end) += is_shown ? 1 : 0;
+        return is_shown;
+    }
+    if (source->has_ended) {
+        if (!source->open.empty()) {
+            const bool is_shown = take_end(source, event);
+            notes_.without_end += is_shown ? 1 : 0;
+            return is_shown;
+        }
+        source->has_ended = false;
+        advance(source);
+        return false;
+    }
+    if (source->ends_due != 0) {
+        source->ends_due -= 1;
+        const bool is_own = source->ends_due == 0;
+        if (is_own) advance(source);
+        const bool is_shown = take_end(source, event);
+        notes_.without_end += is_shown && !is_own ? 1 : 0;
+        return is_shown;
+    }
+    const Event& record = source->event;
+    const bool names_place = record.kind == EventKind::kEnter || record.kind == EventKind::kLeave ||
+                             record.kind == EventKind::kMark || record.kind == EventKind::kSample;
+    const uint32_t node = names_place ? node_of(*source, record.what) : 0;
+    if (node == kNoNode) {
+        notes_.without_place += 1;
+        advance(source);
+        return false;
+    }
+    if (record.kind == EventKind::kLeave) {
+        const auto found =
+            std::find_if(source->open.rbegin(), source->open.rend(),
+                         [=](const Source::Open& open) { return open.node == node; });
+        if (found == source->open.rend()) {
+            notes_.without_begin += is_wanted(node) ? 1 : 0;
+            advance(source);
+            return false;
+        }
+        source->ends_due = static_cast<uint32_t>(found - source->open.rbegin()) + 1;
+        return false;
+    }
+    const bool is_shown = names_place ? is_wanted(node) : is_wanted(*source, record);
+    event->place = names_place && is_shown ? place_of(node) : kNoPlace;
+    event->event = record;
+    event->kind = TimelineKind::kOther;
+    if (record.kind == EventKind::kEnter) {
+        event->kind = TimelineKind::kBegin;
+        source->open.push_back({node, event->place});
+    } else if (record.kind == EventKind::kMark) {
+        event->kind = TimelineKind::kMark;
+    } else if (is_message(record.kind) && is_shown) {
+        const bool is_partner_chosen = is_chosen(record.what);
+        if (channels_ && is_partner_chosen)
+            event->is_split = channels_->add(processes_[source->process].rank, record, false);
+        if (event->is_split || !is_partner_chosen) split_ += 1;
+    }
+    advance(source);
+    return is_shown;
+}
+
+const TimelineNotes& Timeline::notes() {
+    notes_.lost_words = notes_.overwritten_words = notes_.without_time = 0;
+    notes_.damaged_blocks = 0;
+    for (const auto& source : sources_) {
+        const bool overwrites = threads_[source->thread].policy == EventPolicy::kOverwrite;
+        const uint64_t lost = source->stream.lost();
+        const uint64_t untimed = source->stream.skipped();
+        notes_.lost_words += overwrites ? 0 : lost;
+        notes_.without_time += overwrites ? 0 : untimed;
+        notes_.overwritten_words += overwrites ? lost + untimed : 0;
+        notes_.damaged_blocks += source->stream.damaged();
+    }
+    notes_.split_messages = split_ + (channels_ ? channels_->without_receive() : 0);
+    return notes_;
+}
+
+}  // namespace dwell

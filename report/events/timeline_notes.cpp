@@ -1,0 +1,48 @@
+// One line for each; see timeline_notes.h.
+#include "report/events/timeline_notes.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "report/console/output.h"
+#include "report/filter/event_filters.h"
+
+namespace dwell {
+
+void say_what_is_missing(const TimelineNotes& notes) {
+    const auto told = [](uint64_t count, const std::string& text) {
+        if (count != 0) say(fmt::format("{} {}", count, text));
+    };
+    told(notes.unfinished_logs, "of the logs were not closed: they may lack the end");
+    told(notes.bytes_cut, "bytes of a log are damaged or cut off, and left out");
+    told(notes.undescribed, "processes that a log does not describe are left out");
+    told(notes.damaged_blocks, "blocks of a log are damaged and left out");
+    told(notes.lost_records, "records were lost in full rings");
+    if (notes.reduced_places != 0) {
+        say(fmt::format(
+            "{} places had too many events (--events-rate): {} calls of them are only counted",
+            notes.reduced_places, notes.reduced_calls));
+    }
+    if (notes.is_filtered) say(line_of_log(notes.filter, notes.unfinished_logs != 0));
+    told(notes.lost_words, "words are missing in the logs");
+    told(notes.overwritten_words,
+         "words of older events were overwritten: the flight recorder keeps the newest");
+    told(notes.without_time, "records without a time are left out: they are behind a gap");
+    told(notes.without_place, "records of places that the log does not describe are left out");
+    told(notes.unknown, "records of kinds that this version does not know are left out");
+    told(notes.without_begin, "ends without a beginning are left out");
+    told(notes.without_end, "calls without an end are closed where something around them ended");
+    told(notes.begun_before, "calls began before the window: they begin with it");
+    told(notes.ended_after, "calls end after the window: they end with it");
+    told(notes.split_messages, "messages have only one end in what was chosen");
+    if (notes.clock_bound_ns != 0) {
+        say(
+            fmt::format("times of other hosts than the first are right to {:.3f} us, if their "
+                        "clocks drift evenly",
+                        static_cast<double>(notes.clock_bound_ns) / 1e3));
+    }
+    if (notes.clocks_unrelated) say("the clocks of the hosts are not related to each other");
+}
+
+}  // namespace dwell

@@ -1,0 +1,70 @@
+// Joins words to records; see event_stream.h.
+#include "summarize/events/event_stream.h"
+
+#include <algorithm>
+
+namespace dwell {
+
+void EventStream::rewind() {
+    block_ = at_ = 0;
+    words_.clear();
+    next_word_ = words_read_ = lost_ = skipped_ = 0;
+    damaged_ = 0;
+    has_base_ = false;
+}
+
+bool EventStream::next_block() {
+    while (block_ != thread_->blocks.size()) {
+        const auto& [log, block] = thread_->blocks[block_++];
+        at_ = 0;
+        words_read_ += block.words;
+        // A process killed while it flushed, or two readers: both may have written the same words.
+        // Of a filtered log blocks may stand for none: the next one stands for theirs.
+        const uint64_t end = block.first_word + block.words;
+        if (end < next_word_ || (end == next_word_ && block.words != 0)) continue;
+        if (!log->read_block(block, &words_)) {
+            damaged_ += 1;
+            words_.clear();
+            continue;
+        }
+        // The base of the times behind a gap is not known.
+        if (block.first_word > next_word_) {
+            lost_ += block.first_word - next_word_;
+            has_base_ = false;
+        } else {
+            at_ = std::min<size_t>(next_word_ - block.first_word, words_.size());
+        }
+        next_word_ = end;
+        if (at_ != words_.size()) return true;
+    }
+    return false;
+}
+
+bool EventStream::next(Event* event) {
+    for (;;) {
+        if (at_ == words_.size() && !next_block()) return false;
+        const uint64_t word = words_[at_++];
+        event->kind = event_kind(word);
+        event->what = what_of_event(word);
+        event->more = 0;
+        for (; at_ != words_.size() && event_kind(words_[at_]) == EventKind::kMore; ++at_) {
+            if (event->more != kMostMore) event->values[event->more++] = value_of_more(words_[at_]);
+        }
+        if (event->kind == EventKind::kFiller || event->kind == EventKind::kMore) continue;
+        const bool is_control = event->kind == EventKind::kControl;
+        if (is_control && event->what == static_cast<uint32_t>(EventControl::kBase)) {
+            if (event->more == 0) continue;
+            base_ = event->values[0];
+            has_base_ = true;
+            continue;
+        }
+        if (!has_base_) {
+            skipped_ += 1 + event->more;
+            continue;
+        }
+        event->time = base_ + time_of_event(word);
+        return true;
+    }
+}
+
+}  // namespace dwell

@@ -1,0 +1,56 @@
+// The records of one thread in an event log, in the order in which they were written, with whole
+// times.
+#ifndef DWELL_SUMMARIZE_EVENTS_EVENT_STREAM_H_
+#define DWELL_SUMMARIZE_EVENTS_EVENT_STREAM_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/contract/event_layout.h"
+#include "summarize/events/log_set.h"
+
+namespace dwell {
+
+struct Event {
+    uint64_t time;  // virtual ticks
+    EventKind kind;
+    uint32_t what;
+    uint32_t more;  // further words
+    std::array<uint64_t, kMostMore> values;
+};
+
+class EventStream {
+  public:
+    // Both the thread and its logs must live as long as this object.
+    explicit EventStream(const SetThread* thread) : thread_(thread) {}
+
+    // From the first record again.
+    void rewind();
+    // False at the end. Before the first time that is known, records are skipped.
+    bool next(Event* event);
+
+    uint64_t words() const { return words_read_; }  // of blocks, up to the one being read
+    uint64_t lost() const { return lost_; }         // words missing between blocks
+    uint64_t skipped() const { return skipped_; }   // words of records without a time
+    uint32_t damaged() const { return damaged_; }   // blocks
+
+  private:
+    bool next_block();
+
+    const SetThread* thread_;
+    size_t block_ = 0;
+    std::vector<uint64_t> words_;
+    size_t at_ = 0;
+    uint64_t next_word_ = 0;
+    uint64_t words_read_ = 0;
+    uint64_t base_ = 0;
+    bool has_base_ = false;
+    uint64_t lost_ = 0;
+    uint64_t skipped_ = 0;
+    uint32_t damaged_ = 0;
+};
+
+}  // namespace dwell
+
+#endif  // DWELL_SUMMARIZE_EVENTS_EVENT_STREAM_H_
