@@ -14,7 +14,7 @@ fail() {
 
 for file in "$BINDIR/dwell" "$LIBDIR/libdwell.so" "$LIBDIR/pkgconfig/dwell.pc" \
     "$LIBDIR/cmake/dwell/dwellConfig.cmake" "$LIBDIR/cmake/dwell/dwellConfigVersion.cmake" \
-    "$INCLUDEDIR/dwell/record_layout.h"; do
+    "$INCLUDEDIR/dwell/record_layout.h" "$INCLUDEDIR/dwell_events.h"; do
     [[ -s $prefix/$file ]] || fail "$file is missing"
 done
 wrappers="dwell-mpicc dwell-mpicxx dwell-mpifort dwell-gcc dwell-g++ dwell-gfortran dwell-clang dwell-clang++"

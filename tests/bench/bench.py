@@ -14,7 +14,8 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from measuring import Bench, NotMeasured, machine_state  # noqa: E402
 from rows import ROWS, Row  # noqa: E402
-import host_rows  # noqa: E402, F401  (adds to ROWS)
+import event_rows  # noqa: E402, F401  (adds to ROWS)
+import host_rows  # noqa: E402, F401  (likewise)
 import metric_rows  # noqa: E402, F401  (likewise)
 import openmp_rows  # noqa: E402, F401  (likewise)
 import instruction_rows  # noqa: E402, F401  (adds to ROWS)

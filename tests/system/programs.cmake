@@ -103,7 +103,7 @@ function(dwell_python_test label name script timeout)
     cmake_path(ABSOLUTE_PATH script BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     if(script MATCHES "/(test_)?(packages|wrappers|ccache|linkers|loop_shapes|gcc_probes|clang_probes|probe_languages|callpath).py" OR
        script MATCHES "/(test_)?(by_hand|probes|limits|hosts|launch|usage|crash|process|output|ends).py" OR
-       script MATCHES "/(test_)?(random|partial|exact|arguments|exec|io|debian|modules|memory|inlined).py" OR
+       script MATCHES "/(test_)?(epilog|otf2|random|partial|exact|arguments|exec|io|debian|modules|memory|inlined).py" OR
        script MATCHES "/(test_)?(openmp_exchange|openmp_runtimes|include_graph_test|dynamic_section_test).py" OR
        script MATCHES "/mpi_coverage_test.py")
         set(processors 1)

@@ -11,12 +11,12 @@ from harness import LIBRARY, ROOT, case, check, check_equal, main, skip_unless
 
 # From the lowest floor up. Rooms of one floor do not know each other.
 FLOORS = {
-    "runtime": [["contract"], ["process"], ["calltree"], ["mpi", "measure"], ["sampling"], ["probes", "exchange"],
+    "runtime": [["contract"], ["process"], ["events"], ["calltree"], ["mpi", "measure"], ["sampling"], ["probes", "exchange"],
                 ["calls", "hosts"], ["waitstates", "io", "openmp"], ["order"], ["wrappers"], ["lifecycle"],
                 ["api"]],
     "instrument": [["selection"], ["gcc", "llvm", "wrapper"]],
-    "summarize": [["merge"], ["model"], ["code"], ["symbols"], ["attribution"], ["profile"], ["formats"]],
-    "report": [["figures"], ["text"], ["console"], ["results"], ["sampling"], ["live"], ["top"], ["launch"], ["command"]],
+    "summarize": [["merge"], ["events"], ["model"], ["code"], ["symbols"], ["attribution"], ["profile"], ["formats"]],
+    "report": [["figures"], ["text"], ["console"], ["results"], ["sampling"], ["live"], ["filter"], ["events"], ["export", "import", "watch"], ["top"], ["launch"], ["command"]],
 }
 FILES_OF_A_ROOM = 25
 # What the rooms of a folder may use of other folders.
