@@ -10,6 +10,7 @@
 
 #include "report/console/process.h"
 #include "report/events/event_spill.h"
+#include "report/figures/job_facts.h"
 #include "report/results/finish.h"
 #include "report/results/record_files.h"
 #include "runtime/process/clock.h"
@@ -41,10 +42,6 @@ std::optional<uint64_t> written(const EventRing& ring) {
     const uint64_t first = load_shared(&ring.first);
     if (next < first || (next - first) / sizeof(uint64_t) > ring.words) return std::nullopt;
     return lap + (next - first) / sizeof(uint64_t);
-}
-
-std::string amount(uint64_t count, const char* what) {
-    return fmt::format("events: {} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 bool overwrites(const EventRing& ring) {
@@ -89,13 +86,13 @@ void add_run(CellUse use, CellIndex cell, const void* bytes, size_t cells, std::
 std::vector<std::string> losses_of(const CollectedEvents& events) {
     std::vector<std::string> lines;
     if (events.lost != 0)
-        lines.push_back(amount(events.lost, "record") +
+        lines.push_back(counted(events.lost, "record", "records") +
                         " found no room in a full ring and are lost (--events-ring)");
     if (events.bytes_cut != 0)
-        lines.push_back(amount(events.bytes_cut, "byte") +
+        lines.push_back(counted(events.bytes_cut, "byte", "bytes") +
                         " at the end of flushed events are not whole and left out");
     if (events.threads_without != 0)
-        lines.push_back(amount(events.threads_without, "thread") +
+        lines.push_back(counted(events.threads_without, "thread", "threads") +
                         " had no room for a ring (--memory)");
     if (!events.error.empty())
         lines.push_back("events: " + events.error +

@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "report/figures/job_facts.h"
+
 namespace dwell {
 namespace {
-
-std::string counted(uint64_t count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 void add_cells(CellUse use, CellIndex cell, const void* bytes, size_t count, uint32_t cells,
                std::string* runs) {
@@ -243,12 +241,13 @@ LogFilter RankFilter::totals() const {
 std::vector<std::string> EventFilters::lines_of(const LogFilter& totals) const {
     std::vector<std::string> lines;
     if (limit_ns_ != 0) {
-        lines.push_back("--events-longer left out " + counted(totals.left_out, "record") + ", " +
-                        counted(totals.too_short, "instance") +
+        lines.push_back("--events-longer left out " +
+                        counted(totals.left_out, "record", "records") + ", " +
+                        counted(totals.too_short, "instance", "instances") +
                         (pattern_.empty() ? "" : " of " + pattern_) + " took no longer");
     }
     if (totals.untold != 0)
-        lines.push_back("" + counted(totals.untold, "instance") +
+        lines.push_back(counted(totals.untold, "instance", "instances") +
                         " had too many records to wait for the end: all are written");
     if (process_) {
         lines.push_back(fmt::format("filter {} dropped {}, changed {}, added {} records",
@@ -256,7 +255,7 @@ std::vector<std::string> EventFilters::lines_of(const LogFilter& totals) const {
                                     totals.added));
     }
     if (totals.refused != 0)
-        lines.push_back("" + counted(totals.refused, "mark") + " of the filter found no room");
+        lines.push_back(counted(totals.refused, "mark", "marks") + " of the filter found no room");
     return lines;
 }
 
