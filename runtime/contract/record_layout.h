@@ -451,6 +451,7 @@ struct ThreadRecord {
     // (record_reader.cpp).
     uint64_t span_ticks;
     uint64_t life_start;
+    uint64_t serving_ticks;  // of OpenMP's own threads: in regions that they did not fork, and idle
     CellIndex first_stall;
     uint32_t stalls_dropped;  // long computations without a StallRecord, for lack of room
     // Waiting for a processor: in long computations, and in the transfer of long calls.

@@ -142,6 +142,7 @@ uint64_t end_idle(Thread* thread, uint64_t virt) {
     Node* const node = cell_at<Node>(omp.idle);
     node->count += 1;
     add_time(node, ticks);
+    thread->record->serving_ticks += ticks;
     omp_part(omp.idle)->wait_ticks += ticks;
     add_to_axis(thread, axis_ticks_of(thread, virt), ticks, &AxisSums::omp_idle_ticks);
     note_node(thread, omp.idle, EventKind::kEnter, virt - ticks);
@@ -155,6 +156,7 @@ void close_region(Thread* thread, OmpLevel* level, uint64_t virt) {
     const CellIndex region = thread->on.top->node;
     const bool recorded = has_node(thread->on.top);
     const uint64_t ticks = close_omp(thread, virt);
+    thread->record->serving_ticks += ticks;
     if (recorded) add_to_copies(thread, region, ticks);
     thread->record->axis.from += g_process.omp.inner;  // no part of the region
     level->entry = 0;

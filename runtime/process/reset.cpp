@@ -67,7 +67,7 @@ void reset_thread(Thread* thread, uint64_t since) {
     reset_nodes(thread->record->root);
     ThreadRecord* record = thread->record;
     record->start_ticks = record->last_ticks = since;
-    record->span_ticks = 0;
+    record->span_ticks = record->serving_ticks = 0;
     if (thread->span_begin != 0) thread->span_begin = since;
     if (record->life_start != 0) record->life_start = since;
     record->intrusion_ticks = record->own_ticks = record->paused_ticks = 0;

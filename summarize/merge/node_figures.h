@@ -42,10 +42,12 @@ inline uint64_t last_virtual(const ThreadRecord& thread) {
     return thread.end_virtual != kNotReadable ? std::max(left, thread.end_virtual) : left;
 }
 
-// The spans of ThreadRecord::span_ticks, the last of them up to the virtual time `until`.
+// The spans of ThreadRecord::span_ticks, the last of them up to the virtual time `until`, and what
+// OpenMP's own threads did that used the same record; 0 where only those did.
 inline uint64_t lived_ticks(const ThreadRecord& thread, uint64_t until) {
     const bool lives = thread.life_start != 0 && thread.life_start < until;
-    return thread.span_ticks + (lives ? until - thread.life_start : 0);
+    const uint64_t own = thread.span_ticks + (lives ? until - thread.life_start : 0);
+    return own != 0 ? own + thread.serving_ticks : 0;
 }
 
 inline void add_shortest_and_longest(const Node& node, const TickScale& clock, Totals* totals) {

@@ -103,8 +103,8 @@ bool RecordReader::read_threads() {
         }
         // The last span of the process's thread is the process's, up to its end.
         const bool of_process = thread.number == header_.process_thread && is_whole_process();
-        const uint64_t lived_ns =
-            ns(of_process ? thread.span_ticks : lived_ticks(thread, end_virtual(thread)));
+        const uint64_t lived_ns = ns(of_process ? thread.span_ticks + thread.serving_ticks
+                                                : lived_ticks(thread, end_virtual(thread)));
         const ThreadSpan span{thread.number,      intervals_.size(), thread.first_metric,
                               thread.first_stall, lived_ns,          time_of_rows(false)};
         if (!threads_.push(span)) return false;

@@ -144,8 +144,7 @@ def _only_probed_ns(profile):
 
 def _axis(profile, sums):
     """The bins hold what the totals hold, but for what becomes a nanosecond in each node and bin, and for a
-    part of dwell's own cost, which is known later; rows are in their bin. Where many threads come and go,
-    totals lack some 20 us of each, for a reason that is not known."""
+    part of dwell's own cost, which is known later; rows are in their bin."""
     if not profile.get("time_bins"):
         return
     got = axis_sums(profile)
@@ -156,8 +155,7 @@ def _axis(profile, sums):
             figures["transfer_ns"] += figures["waiting_ns"]
             figures["waiting_ns"] = 0
     cost_ns = sum(rank["intrusion_ns"] for rank in profile["ranks"])
-    attached = sum(rank["threads_served"] for rank in profile["ranks"])
-    slack_ns = max(rounded, 2e-3 * profile["total_ns"], 1e6, cost_ns) + 20_000 * max(0, attached - 8)
+    slack_ns = max(rounded, 2e-3 * profile["total_ns"], 1e6, cost_ns)
     # Where the end of a process is unknown, its totals have its calls and regions alone.
     ended = all(rank["state"] != "running" or {"end_seen", "end_guessed"} & set(rank["flags"])
                 for rank in profile["ranks"])

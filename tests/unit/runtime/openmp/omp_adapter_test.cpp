@@ -76,6 +76,7 @@ TEST_F(OpenMp, WaitsUntilTheLastOneComesAndIsIdleThen) {
     EXPECT_GE(other->ticks, barrier->ticks);
     // Four long spans were idle, and none of them belongs to the region.
     EXPECT_LT(other->max_ticks, idle->max_ticks + 2 * kLong);
+    EXPECT_EQ(thread->record->serving_ticks, idle->ticks + other->ticks);
 }
 
 TEST_F(OpenMp, TakesOverTheOverheadOfTheThreadItWaitsFor) {

@@ -123,8 +123,8 @@ TEST(RecordEnd, ProbesGoOnToTheEndOfTheProcess) {
 
 // Two application threads used the second record one after the other, for 700 ticks in total; a
 // third one has used it since its virtual tick 500. They spent 200 ticks in calls and 150 in
-// intervals before calls.
-uint64_t rest_of_lives(uint64_t end_virtual, uint64_t lived) {
+// intervals before calls. Beside them OpenMP's own threads served for `served` ticks.
+uint64_t rest_of_lives(uint64_t end_virtual, uint64_t lived, uint64_t served = 0) {
     RecordFile file{0, 1};
     file.add_module(1, "/bin/app", "id");
     file.add_thread(0, {});
@@ -132,7 +132,8 @@ uint64_t rest_of_lives(uint64_t end_virtual, uint64_t lived) {
     const CellIndex send = file.add_communication(root, 1, 0x20, "MPI_Send", {4, 200, 10, 40});
     file.add_interval(send, 0, root, {4, 150, 10, 60});
     file.last_thread().span_ticks = lived;
-    file.last_thread().life_start = 500;
+    file.last_thread().serving_ticks = served;
+    file.last_thread().life_start = lived != 0 ? 500 : 0;
     file.last_thread().end_virtual = end_virtual;
     Merged merged;
     EXPECT_TRUE(add_record_file(&merged, file.data(), file.bytes()));
@@ -155,6 +156,13 @@ TEST(RecordEnd, LivesAreComputationWhereNothingElseIsKnown) {
               700u - 200 - 150);  // the third thread's duration is unknown
     EXPECT_EQ(rest_of_lives(0, 350), 0u);
     EXPECT_EQ(rest_of_lives(0, 300), 0u);
+}
+
+// What the record's threads of OpenMP did is in regions, which take no time of the program's own
+// threads.
+TEST(RecordEnd, ThreadsOfBothSortsMayHaveUsedARecord) {
+    EXPECT_EQ(rest_of_lives(600, 700, 90), 700u + 100 + 90 - 200 - 150);
+    EXPECT_EQ(rest_of_lives(600, 0, 400), 0u);
 }
 
 // A program without MPI ran 5000 ns, of which its first thread lost 300 to dwell and spent 200 in
