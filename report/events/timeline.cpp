@@ -57,14 +57,12 @@ void Timeline::rewind() {
     notes_.without_begin = notes_.without_end = notes_.without_place = notes_.unknown = 0;
     notes_.begun_before = notes_.ended_after = split_ = 0;
     if (channels_) channels_->clear();
-    origin_ = UINT64_MAX;
     rewinds_ += 1;
     events_ = 0;
     std::vector<Source*> sources;
     for (const auto* some : {&sources_, &sample_sources_}) {
         for (const auto& source : *some) sources.push_back(source.get());
     }
-    uint64_t origin = UINT64_MAX;
     for (Source* const source : sources) {
         source->stream.rewind();
         source->ahead.clear();
@@ -77,17 +75,8 @@ void Timeline::rewind() {
         source->at_end = source->is_cut = false;
         advance(source);
         if (from_ticks_ != 0) enter_window(source);
-        if (source->begins_due != 0) {
-            origin = std::min(origin, from_ticks_);
-        } else if (!source->at_end) {
-            origin = std::min(origin, source->ticks);
-        }
-    }
-    origin_ = origin;
-    for (Source* const source : sources) {
         if (source->at_end && source->open.empty()) continue;
-        const uint64_t ticks = source->begins_due != 0 ? from_ticks_ : source->ticks;
-        source->ns = source->scale.ns(ticks - origin_);
+        if (source->begins_due != 0) source->ns = ns_of(*source, from_ticks_);
         heap_.push_back(source);
     }
     std::make_heap(heap_.begin(), heap_.end(), is_later);
@@ -215,7 +204,12 @@ void Timeline::advance(Source* source) {
         source->ticks = to_ticks_;
         source->at_end = source->is_cut = true;
     }
-    if (origin_ != UINT64_MAX) source->ns = source->scale.ns(source->ticks - origin_);
+    source->ns = ns_of(*source, source->ticks);
+}
+
+// Not before the start of the first process, where the clocks of two hosts contradict each other.
+uint64_t Timeline::ns_of(const Source& source, uint64_t ticks) const {
+    return source.scale.ns(std::max(ticks, beginning_) - beginning_);
 }
 
 bool Timeline::pull(Source* source) {
@@ -270,11 +264,8 @@ bool Timeline::is_later(const Source* a, const Source* b) {
 }
 
 int64_t Timeline::start_unix_ns() const {
-    if (origin_ == UINT64_MAX || sources_.empty()) return start_unix_ns_;
-    const TickScale& scale = sources_.front()->scale;
-    return origin_ >= start_ticks_
-               ? start_unix_ns_ + static_cast<int64_t>(scale.ns(origin_ - start_ticks_))
-               : start_unix_ns_ - static_cast<int64_t>(scale.ns(start_ticks_ - origin_));
+    if (sources_.empty()) return start_unix_ns_;
+    return start_unix_ns_ - static_cast<int64_t>(ns_of(*sources_.front(), start_ticks_));
 }
 
 void Timeline::hold(uint32_t process) { is_held_[process] = 1; }
@@ -344,7 +335,7 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         event->event = {};
         notes_.begun_before += is_shown ? 1 : 0;
         source->begins_due -= 1;
-        if (source->begins_due == 0) source->ns = source->scale.ns(source->ticks - origin_);
+        if (source->begins_due == 0) source->ns = ns_of(*source, source->ticks);
         return is_shown;
     }
     if (source->at_end) {

@@ -54,7 +54,7 @@ enum class TimelineKind : uint8_t { kBegin, kEnd, kMark, kOther };
 // before the enter or leave at which they were read.
 struct TimelineEvent {
     TimelineKind kind;
-    uint64_t ns;  // since the first event
+    uint64_t ns;  // since the first process began
     uint32_t thread;
     uint32_t place;  // of kBegin, kEnd, kMark, and of samples
     bool is_split;   // a message whose other end is before the window
@@ -88,7 +88,7 @@ class Timeline {
     const std::vector<TimelineComm>& comms() const { return comms_; }
     // Names of the metrics of all processes.
     const std::vector<std::string>& metrics() const { return metrics_; }
-    // CLOCK_REALTIME of the first event.
+    // CLOCK_REALTIME at the start of the first process.
     int64_t start_unix_ns() const;
 
     // False at the end, or where only processes that are held have events left.
@@ -104,6 +104,8 @@ class Timeline {
     // come first, whatever the clocks say.
     void hold(uint32_t process);
     void release(uint32_t process);
+    // That next() gave since the last rewind().
+    uint64_t events() const { return events_; }
     // From the first event again, for formats that begin with what is counted.
     void rewind();
     const TimelineNotes& notes();
@@ -126,6 +128,7 @@ class Timeline {
     static bool read(Source* source);
     void advance(Source* source);
     bool is_kept(const Source& source, const Event& event);
+    uint64_t ns_of(const Source& source, uint64_t ticks) const;
     static bool is_later(const Source* a, const Source* b);
     uint32_t node_of(const Source& source, CellIndex cell) const;
     uint32_t place_of(uint32_t node);
@@ -152,8 +155,7 @@ class Timeline {
     std::unique_ptr<Names> names_;
     std::unique_ptr<MessageChannels> channels_;  // null: there is no window
     TimelineNotes notes_;
-    uint64_t origin_ = UINT64_MAX;  // ticks of the first event; UINT64_MAX: not known yet
-    uint64_t from_ticks_ = 0;       // window
+    uint64_t from_ticks_ = 0;  // window
     uint64_t to_ticks_ = UINT64_MAX;
     int64_t start_unix_ns_ = 0;  // at start_ticks_
     uint64_t start_ticks_ = 0;

@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "report/export/exporters.h"
@@ -178,6 +179,7 @@ class MidiWriter {
     void add(const TimelineEvent& event) {
         const Event& record = event.event;
         const bool sends = record.kind == EventKind::kSend;
+        if (!begin_ns_) begin_ns_ = event.ns;
         if (event.kind != TimelineKind::kOther || record.more < 2 ||
             (!sends && record.kind != EventKind::kReceive)) {
             other_ += event.kind == TimelineKind::kEnd ? 0 : 1;
@@ -185,7 +187,7 @@ class MidiWriter {
         }
         const uint32_t track = timeline_.threads()[event.thread].process;
         const uint32_t own = timeline_.processes()[track].rank;
-        last_tick_ = event.ns / kNsPerTick;
+        last_tick_ = (event.ns - *begin_ns_) / kNsPerTick;
         if (job_.mapping == "transit") {
             const uint32_t from = sends ? own : record.what;
             const uint32_t to = sends ? record.what : own;
@@ -310,6 +312,7 @@ class MidiWriter {
     std::map<Channel, std::deque<Note>> flying_;
     std::map<Channel, uint64_t> early_;  // received before they were sent
     uint32_t busy_[128] = {};            // channels, by pitch
+    std::optional<uint64_t> begin_ns_;   // of the first event
     uint64_t last_tick_ = 0;
     uint64_t other_ = 0;
     uint64_t strangers_ = 0;

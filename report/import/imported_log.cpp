@@ -248,10 +248,12 @@ void ImportedLog::flush(uint32_t number) {
 }
 
 Outcome ImportedLog::close() {
+    bool has_events = false;
     for (uint32_t i = 0; i < threads_.size(); ++i) {
         Thread& thread = threads_[i];
         // Of a program of MPI time would end with its last statement.
         thread.record.span_ticks = thread.record.last_ticks - thread.record.start_ticks;
+        has_events |= thread.written + thread.words.size() != 0;
         add_run(&processes_[thread.process], CellUse::kThread, thread.cell, &thread.record,
                 sizeof thread.record, kThreadCells);
         flush(i);
@@ -264,10 +266,11 @@ Outcome ImportedLog::close() {
         Process& process = processes_[i];
         FileHeader& header = process.header;
         header.world_size = static_cast<int32_t>(world_size_);
-        header.start_ticks = header.init_ticks = std::min(process.first, kFirstTick + process.last);
-        header.end_ticks = std::max(process.last, header.start_ticks);
-        header.start_unix_ns =
-            start_unix_ns_ + static_cast<int64_t>(header.start_ticks - kFirstTick);
+        // Times stay those of the trace, figures begin with the first event.
+        header.start_ticks = kFirstTick;
+        header.init_ticks = header.reset_ticks = std::min(process.first, kFirstTick + process.last);
+        header.end_ticks = std::max(process.last, header.reset_ticks);
+        header.start_unix_ns = start_unix_ns_;
         if (has_several_hosts) header.clock_bound_ticks = 1;  // but times of one clock
         header.cells_reserved = header.cells_used = process.next;
         writer_.write_process(i, header);
@@ -277,6 +280,7 @@ Outcome ImportedLog::close() {
         const size_t reason = writer_.error().rfind(": ");
         fail(writer_.error().substr(reason + 2));
     }
+    if (!has_events && error_.empty()) error_ = "the trace has no events: there is no log to write";
     if (!error_.empty()) return tl::make_unexpected(error_);
     if (rename(writer_.path().c_str(), path_.c_str()) != 0)
         return tl::make_unexpected(path_ + ": " + strerror(errno));

@@ -419,6 +419,18 @@ tl::expected<std::unique_ptr<EventFilters>, std::string> start_filters(const Run
     return filters;
 }
 
+// Kinds of events that only another option makes.
+void tell_of_missing_events(const RunOptions& options, JobLines* lines) {
+    WantedEvents wanted;
+    read_wanted_events(options.events.c_str(), &wanted);
+    if (!wanted.on || !wanted.names_kinds) return;
+    if ((wanted.kinds & event_bit(SiteKind::kIo)) != 0 && options.io != "on")
+        lines->say("there will be no events of I/O: these need --io on");
+    if ((wanted.kinds & kMetricEvents) != 0 &&
+        (options.metrics.empty() || options.metrics == "off"))
+        lines->say("there will be no events of metrics: these need --metrics");
+}
+
 // Returns false after one line of explanation.
 bool may_start(const RunOptions& options, const Target& target, JobLines* lines) {
     if (!places_are_good(options, target, lines)) return false;
@@ -455,6 +467,7 @@ int run_command(const RunOptions& given) {
         return 2;
     }
     std::unique_ptr<EventFilters> filters = std::move(*started);
+    tell_of_missing_events(options, lines.get());
     StatusPage* const outer = open_status_page();
     OwnStatusPage status;
     if (status.page() == nullptr) {

@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint64_t kWordBytes = sizeof(uint64_t);
 constexpr uint64_t kOwnWords = 2 + 3 + 1 + kEventLosses;  // kBase, kFlushed and kGap
+// Virtual time goes back by a little where costs are estimated too high; records bear that much.
+constexpr uint64_t kStepBack_ticks = uint64_t{1} << (kEventTimeBits - 3);
 constexpr uint32_t kParts = 16;  // of a ring that is overwritten: each begins with a kBase
 
 EventLoss loss_of(EventKind kind) {
@@ -76,9 +78,10 @@ bool find_room(Thread* thread, EventRing* ring, uint64_t words, Flush* flush) {
     return true;
 }
 
-uint64_t* put_control(EventRing* ring, EventControl what) {
+uint64_t* put_control(EventRing* ring, EventControl what, uint64_t virt) {
     auto* const at = reinterpret_cast<uint64_t*>(ring->next);
-    *at = event_what(EventKind::kControl, static_cast<uint32_t>(what));
+    *at = ((virt - ring->base) << kEventTimeShift) +
+          event_what(EventKind::kControl, static_cast<uint32_t>(what));
     return at;
 }
 // Behind its further words.
@@ -86,7 +89,7 @@ void end_control(EventRing* ring, const uint64_t* end) {
     __atomic_store_n(&ring->next, reinterpret_cast<uint64_t>(end), __ATOMIC_RELEASE);
 }
 
-void tell_losses(EventRing* ring) {
+void tell_losses(EventRing* ring, uint64_t virt) {
     uint64_t lost[kEventLosses];
     uint64_t all = 0;
     for (uint32_t i = 0; i < kEventLosses; ++i) {
@@ -95,7 +98,7 @@ void tell_losses(EventRing* ring) {
         ring->told[i] = ring->lost[i];
     }
     if (all == 0) return;
-    uint64_t* const at = put_control(ring, EventControl::kGap);
+    uint64_t* const at = put_control(ring, EventControl::kGap, virt);
     for (uint32_t i = 0; i < kEventLosses; ++i) at[1 + i] = event_more(lost[i]);
     end_control(ring, at + 1 + kEventLosses);
 }
@@ -110,17 +113,17 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, EventKind ki
         ring->limit = ring->next;  // so that no shorter record comes before this one's gap
         return false;
     }
-    ring->base = virt;
-    uint64_t* const base = put_control(ring, EventControl::kBase);
-    base[1] = event_more(virt + thread->record->paused_ticks);
+    ring->base = beyond(virt, kStepBack_ticks) + 1;  // 0: none
+    uint64_t* const base = put_control(ring, EventControl::kBase, virt);
+    base[1] = event_more(ring->base + thread->record->paused_ticks);
     end_control(ring, base + 2);
     if (flush.bytes != 0) {
-        uint64_t* const at = put_control(ring, EventControl::kFlushed);
+        uint64_t* const at = put_control(ring, EventControl::kFlushed, virt);
         at[1] = event_more(flush.ticks);
         at[2] = event_more(flush.bytes);
         end_control(ring, at + 3);
     }
-    tell_losses(ring);
+    tell_losses(ring, virt);
     return true;
 }
 

@@ -203,7 +203,7 @@ struct EventTrigger {
     const char* pattern = "";  // of the sites, in the value; empty: all
 };
 constexpr const char* kEventTriggerForms =
-    "a time in ns, us, ms or s, and perhaps the sites: 10ms, or 10ms:exchange";
+    "a whole number of ns, us, ms or s, and perhaps the sites: 10ms, or 10ms:exchange";
 inline bool read_event_trigger(const char* text, EventTrigger* trigger) {
     constexpr struct {
         const char* word;

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+from exporting import number_before
 from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, mpirun, program,
                      recover, run_observed, scratch, skip_unless, source, thorough)
 from known_logs import apart, exported, kill_all, known_round, names_of, rounds_in
@@ -158,14 +159,14 @@ def window_by_api():
 
 @case
 def window_by_time():
-    """From second 0.5 to second 1 of a job that sends all the time, within a tenth of a second; nothing
+    """From second 0.5 to 0.7 of a job that sends all the time, within a tenth of a second; nothing
     of a window that the job does not reach."""
     run = run_observed([program("many_messages"), "2500000"], 2, scratch("out"),
-                       ["--events", "--events-window", "0.5-1", "--events-ring", "65536", "--memory", "512"])
+                       ["--events", "--events-window", "0.5-0.7", "--events-ring", "65536", "--memory", "512"])
     check_equal(run.code, 0, run.describe())
     threads, _ = exported(scratch("out"))
     for (rank, _), events in threads.items():
-        check(events[-1]["ts"] - events[0]["ts"] <= 600_000, f"{events[0]} to {events[-1]} of rank {rank}")
+        check(events[-1]["ts"] - events[0]["ts"] <= 300_000, f"{events[0]} to {events[-1]} of rank {rank}")
         check(len(events) > 1000, f"{len(events)} events of rank {rank}")
     run = run_observed([program("known_events"), "20"], 2, scratch("none"),
                        ["--events", "--events-window", "30-40"])
@@ -181,7 +182,7 @@ def from_outside():
         deadline = time.monotonic() + 20
         while execute([DWELL, "events", "on"], env=records).code != 0 and time.monotonic() < deadline:
             time.sleep(0.05)
-        time.sleep(1)
+        time.sleep(0.3)
         off = execute([DWELL, "events", "off"], env=records)
         check_equal(off.code, 0, off.describe())
         check("events off for 2 ranks" in off.stderr, off.stderr)
@@ -262,17 +263,18 @@ def a_full_ring():
 def too_many_events():
     """A place with too many events a second gets statistics instead: the figures of the log are still
     those of the run, and the export says how many calls are only counted."""
-    run = run_observed([program("many_messages"), "5000000"], 2, scratch("out"),
+    calls_made = 3_000_000
+    run = run_observed([program("many_messages"), str(calls_made)], 2, scratch("out"),
                        ["--events", "--events-rate", "10000", "--events-ring", "65536", "--sample", "off"])
     check_equal(run.code, 0, run.describe())
-    threads, said = exported(scratch("out"))
-    reduced = int(re.search(r"(\d+) calls of them are only counted", said)[1])
-    calls = sum(len(names_of(events)) // 2 for events in threads.values())
-    check(0 < calls < 5_000_000 and reduced > 1_000_000, f"{calls} calls in the log, {reduced} reduced")
+    made = execute([DWELL, "export", scratch("out"), "--to", "epilog", "-o", scratch("trace.elg")])
+    check_equal(made.code, 0, made.describe())
+    reduced = number_before(made.stderr, "calls of them are only counted")
+    check(200_000 < reduced < 2 * calls_made, f"{reduced} calls are only counted")
     shown = execute([DWELL, "report", scratch("out/events"), "--format", "json"])
     log = json.loads(shown.stdout)
     sends = sum(n["count"] for n in log["nodes"] if n["name"] in ("MPI_Send", "MPI_Sendrecv"))
-    check(abs(sends - 5_000_000) <= 16, f"{sends} sends in the log")  # open when its level changed
+    check(abs(sends - calls_made) <= 16, f"{sends} sends in the log")  # open when its level changed
 
 
 @case
@@ -297,18 +299,19 @@ def a_stopped_parent():
     profile = Profile(out, run)
     check_equal(sum(n["bytes_sent"] for n in profile.json["nodes"] if n["kind"] == "comm"), 8 * 4_000_000,
                 "bytes sent")
-    exported(out)
+    made = execute([DWELL, "export", out, "--to", "epilog", "-o", scratch("trace.elg")])
+    check_equal(made.code, 0, made.describe())
 
 
 @case
 def random_kills():
     """Killed at any moment: the log opens, and holds for each rank a beginning of what the rank did, apart
     from what is said to be missing."""
-    runs = thorough(50, 5)
+    runs = thorough(50, 3)
     for run in range(runs):
         out = scratch(f"out-{run}")
         execute(mpirun(2, DWELL, "run", "-o", out, "--events", program("known_events"), "2000000000"), 2,
-                env=apart(), interrupt=kill_all(random.uniform(0.4, 1.6)))
+                env=apart(), interrupt=kill_all(random.uniform(0.3, 0.9)))
         if not os.path.isdir(os.path.join(out, "events")):
             continue
         threads, said = exported(out)

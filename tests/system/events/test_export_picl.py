@@ -130,7 +130,7 @@ def newest():
 @case
 def lost():
     """Where a ring was full, tracing ends (-913) and begins again (-904), as often as the log says."""
-    path, said = export(threads_log("--events", "--events-ring", "64", blocks=1000000), "picl")
+    path, said = export(threads_log("--events", "--events-ring", "64", blocks=300000), "picl")
     if "records were lost" not in said:
         raise Skip("nothing was lost")
     trace = Trace(path, 1)
@@ -139,7 +139,7 @@ def lost():
     check_equal(marks, [STOPPED, LEVEL] * (len(marks) // 2) + [STOPPED] * (len(marks) % 2), "marks")
     levels = [mark.data for mark in trace.marks[0][2:] if mark.event == LEVEL]
     check_equal(levels, [[1, 1, 1]] * len(levels), "levels")
-    check(len(trace.of(0, trace.user_event("block quick@"))) < 1000000, "all blocks are there")
+    check(len(trace.of(0, trace.user_event("block quick@"))) < 300000, "all blocks are there")
 
 
 if __name__ == "__main__":

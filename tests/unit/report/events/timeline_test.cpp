@@ -65,6 +65,12 @@ class ATimeline : public testing::Test {
         add(EventKind::kControl, static_cast<uint32_t>(what), 0, {value});
     }
 
+    // The process and the first events.
+    void begin_at(uint64_t time) {
+        file_.header().start_ticks = time;
+        add(EventControl::kBase, time);
+    }
+
     // "outer{ inner{ } }" with the time of each.
     struct Shown {
         std::string text;
@@ -99,7 +105,7 @@ class ATimeline : public testing::Test {
 
 TEST_F(ATimeline, GoesOnWhereTheClockStepsBack) {
     constexpr uint64_t kStep = 1'000'000;
-    add(EventControl::kBase, 5 * kStep);
+    begin_at(5 * kStep);
     add(EventKind::kEnter, outer_, 0);
     add(EventKind::kEnter, inner_, 10);
     add(EventControl::kBase, 4 * kStep);
@@ -115,7 +121,7 @@ TEST_F(ATimeline, GoesOnWhereTheClockStepsBack) {
 }
 
 TEST_F(ATimeline, CountsRecordsThatItDoesNotKnow) {
-    add(EventControl::kBase, 1000);
+    begin_at(1000);
     add(EventKind::kEnter, outer_, 0);
     add(static_cast<EventKind>(14), 77, 1, {1, 2, 3});
     add(static_cast<EventControl>(4000), 5);
@@ -128,7 +134,7 @@ TEST_F(ATimeline, CountsRecordsThatItDoesNotKnow) {
 }
 
 TEST_F(ATimeline, CountsRecordsOfPlacesThatTheLogLacks) {
-    add(EventControl::kBase, 1000);
+    begin_at(1000);
     for (const CellIndex node : {outer_, inner_}) add(EventKind::kEnter, node, 0);
     add(EventKind::kMark, 9'999'999, 5, {1});
     for (const CellIndex node : {inner_, outer_}) add(EventKind::kLeave, node, 9);
@@ -138,7 +144,7 @@ TEST_F(ATimeline, CountsRecordsOfPlacesThatTheLogLacks) {
 }
 
 TEST_F(ATimeline, ClosesTheCallsOfAThreadWhoseRecordAnotherOneTakesOver) {
-    add(EventControl::kBase, 1000);
+    begin_at(1000);
     add(EventControl::kThread, 41);
     add(EventKind::kEnter, outer_, 1);
     add(EventKind::kEnter, inner_, 2);
@@ -149,13 +155,13 @@ TEST_F(ATimeline, ClosesTheCallsOfAThreadWhoseRecordAnotherOneTakesOver) {
     add(EventKind::kLeave, outer_, 5);
     const Shown events = shown(log(words_, cells()));
     EXPECT_EQ(events.text, "outer{ inner{ } } outer{ } ");
-    EXPECT_EQ(events.times, (std::vector<uint64_t>{0, 1, 2, 2, 3, 4}));
+    EXPECT_EQ(events.times, (std::vector<uint64_t>{1, 2, 3, 3, 4, 5}));
     EXPECT_EQ(events.notes.without_end, 1u);
 }
 
 // With right checksums, as of a writer gone wrong.
 TEST_F(ATimeline, TakesAnyCellsAndWords) {
-    add(EventControl::kBase, 1000);
+    begin_at(1000);
     for (uint64_t i = 0; i < 20; ++i) {
         add(EventControl::kThread, 40 + i / 5);
         add(EventKind::kEnter, outer_, 10 * i);
@@ -182,7 +188,7 @@ TEST_F(ATimeline, TakesAnyCellsAndWords) {
 }
 
 TEST_F(ATimeline, OpensWhereverTheFileEnds) {
-    add(EventControl::kBase, 1000);
+    begin_at(1000);
     add(EventKind::kEnter, outer_, 0);
     add(EventKind::kLeave, outer_, 9);
     std::ifstream whole(log(words_, cells()), std::ios::binary);

@@ -143,6 +143,14 @@ TEST_F(ARingOfEvents, TellsTimesThatDoNotFitIntoARecord) {
     EXPECT_EQ(entered[3].time, kFirst - 2);  // a thread's virtual time may go back with its record
 }
 
+// Where dwell takes its costs to be higher than they are.
+TEST_F(ARingOfEvents, BearsAVirtualTimeThatGoesBackALittle) {
+    for (uint64_t i = 0; i < 100; ++i) enter(kFirst - 50 * i);
+    const std::vector<uint64_t> words = take();
+    EXPECT_EQ(words.size(), 100u + 2);
+    EXPECT_EQ(of_kind(words, EventKind::kEnter).back().time, kFirst - 50 * 99);
+}
+
 TEST_F(ARingOfEvents, GoesOnAtItsBeginning) {
     uint64_t read = 0;
     for (uint64_t i = 0; i < 5 * kLeastRingWords; ++i) {
