@@ -91,10 +91,15 @@ class PiclImport {
         return true;
     }
 
+    static bool is_send(PiclShape shape, const PiclData& entry) {
+        return shape == PiclShape::kSend || shape == PiclShape::kSendStart ||
+               (shape == PiclShape::kStart && entry.size() != 0);
+    }
+
     // A trace may have the records of few processors.
     void note_partner(const PiclRecord& record) {
         const PiclShape shape = shape_of(record.event);
-        const bool sends = shape == PiclShape::kSend || shape == PiclShape::kSendStart;
+        const bool sends = is_send(shape, PiclData(record.data));
         const bool receives = shape == PiclShape::kReceive || shape == PiclShape::kReceiveEnd;
         const bool at_entry = record_type(record) == PiclRecordType::kEntry;
         if (!(sends && at_entry) && !(receives && record_type(record) == PiclRecordType::kExit)) {
@@ -231,7 +236,7 @@ class PiclImport {
         thread->open.push_back({record.event, record.data});
         const PiclData data(record.data);
         const PiclShape shape = shape_of(record.event);
-        if (shape == PiclShape::kSend || shape == PiclShape::kSendStart) {
+        if (is_send(shape, data)) {
             put_message(*thread, EventKind::kSend, data, 0, ns);
         } else if (shape == PiclShape::kFileWrite) {
             if (const auto bytes = data.natural(0))
@@ -265,6 +270,7 @@ class PiclImport {
         const PiclData entry(of.entry);
         switch (shape_of(of.event)) {
             case PiclShape::kSendStart:
+            case PiclShape::kStart:
             case PiclShape::kReceiveStart:
                 put_request(*thread, EventKind::kStart, exit, ns);
                 break;
@@ -396,7 +402,7 @@ class PiclImport {
     std::map<int64_t, std::string> labels_{};            // by event type
     std::map<int64_t, std::vector<int64_t>> subsets_{};  // of processors
     std::map<int64_t, uint32_t> places_{};               // by event type
-    int64_t begin_ = INT64_MAX;
+    int64_t begin_ = 0;                                  // or earlier
     int64_t ranks_ = 1;
     uint64_t of_host_ = 0;
     uint64_t of_many_ = 0;

@@ -100,6 +100,8 @@ PiclShape shape_of(int64_t event) {
     if (const auto* const call = find(kKnownCalls, event)) return call->shape;
     if (const auto* const io = find(kKnownIo, event)) return io->shape;
     const int call = other_call(event);
+    if (call == static_cast<int>(MpiCall::kStart) || call == static_cast<int>(MpiCall::kStartall))
+        return PiclShape::kStart;
     return call != 0 && kMpiCalls[call].call_class == CallClass::kCollective
                ? PiclShape::kCollective
                : PiclShape::kNone;

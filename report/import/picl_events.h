@@ -17,6 +17,7 @@ enum class PiclShape : uint8_t {
     kNone,
     kSend,          // entry: length, type, processor, process
     kSendStart,     // the same; exit: request
+    kStart,         // of a persistent request: as kSendStart where it sends; else entry: nothing
     kReceive,       // entry: what is asked for; exit: length, type, processor, process
     kReceiveStart,  // entry: what is asked for; exit: request
     kSendEnd,       // entry: request

@@ -30,6 +30,7 @@ uint32_t ProfileTree::child(const Key& key, bool* is_new) {
 }
 
 uint32_t ProfileTree::procedure_under(uint32_t parent, uint32_t number, bool inlined) {
+    if (paths_->procedure(number).name.empty()) return parent;  // of an imported trace
     bool is_new = false;
     const uint32_t index =
         child({parent, static_cast<uint32_t>(SiteKind::kProcedure), number, 0}, &is_new);

@@ -146,7 +146,7 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
     ThreadState thread;
     const auto record = threads_.find(number);
     if (record != threads_.end()) thread.record = record->second;
-    thread.last_end = process_.header.start_ticks;
+    thread.last_end = std::max(process_.header.start_ticks, process_.header.reset_ticks);
     uint64_t begin = number == 0 ? thread.last_end : 0;
     Event event;
     while (!has_failed_ && stream->next(&event)) {
