@@ -54,9 +54,10 @@ class ChromeWriter {
                         "the file would be larger than {} MiB (--limit)",
                         static_cast<double>(full_ns_) / 1e9, job_.limit_bytes >> 20));
         job_.note(collectives_, "collectives have neither root nor bytes");
-        job_.note(one_sided_, "one-sided transfers are left out");
-        job_.note(requests_, "requests are left out; their calls and messages are there");
-        job_.note(io_sizes_, "reads and writes have no bytes");
+        job_.note(unsaid_.one_sided, "one-sided transfers are left out");
+        job_.note(unsaid_.requests,
+                  "starts and ends of requests are left out; their calls and messages are there");
+        job_.note(unsaid_.io_sizes, "reads and writes have no bytes");
         return out_.close();
     }
 
@@ -102,13 +103,6 @@ class ChromeWriter {
         const bool is_sent = kind == EventKind::kSend && !event.is_split;
         return (is_sent || kind == EventKind::kReceive) && event.event.more >= 2;
     }
-    void count(const Event& record) {
-        const bool has_bytes = record.more >= 2 && (record.values[0] | record.values[1]) != 0;
-        collectives_ += record.kind == EventKind::kCollective ? 1 : 0;
-        one_sided_ += record.kind == EventKind::kOneSided ? 1 : 0;
-        requests_ += record.kind == EventKind::kStart ? 1 : 0;
-        io_sizes_ += record.kind == EventKind::kIo && has_bytes ? 1 : 0;
-    }
     static uint64_t records_of(const TimelineEvent& event) {
         return is_arrival(event) && !event.is_split ? 2 : 1;
     }
@@ -119,7 +113,8 @@ class ChromeWriter {
     // The file keeps room for the ends of the calls that are open.
     void add(const TimelineEvent& event) {
         if (!can_say(event)) {
-            count(event.event);
+            collectives_ += event.event.kind == EventKind::kCollective ? 1 : 0;
+            unsaid_.count(event.event);
             return;
         }
         if (is_full_) {
@@ -228,9 +223,7 @@ class ChromeWriter {
     uint64_t full_ns_ = 0;
     uint64_t left_out_ = 0;
     uint64_t collectives_ = 0;
-    uint64_t one_sided_ = 0;
-    uint64_t requests_ = 0;
-    uint64_t io_sizes_ = 0;
+    UnsaidRecords unsaid_;
     bool first_ = true;
 };
 

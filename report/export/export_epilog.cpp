@@ -97,13 +97,10 @@ class EpilogWriter {
     uint64_t of_other_threads_ = 0;
     uint64_t without_send_ = 0;
     uint64_t plain_collectives_ = 0;
-    uint64_t one_sided_ = 0;
-    uint64_t requests_ = 0;
-    uint64_t io_sizes_ = 0;
     uint64_t marks_ = 0;
     uint64_t lone_locks_ = 0;
     LockNumbers locks_;
-    uint64_t samples_ = 0;
+    UnsaidRecords unsaid_;
     uint32_t metrics_left_out_ = 0;
 };
 
@@ -370,21 +367,8 @@ void EpilogWriter::add_other(const TimelineEvent& event, ThreadState* thread) {
         case EventKind::kCollective:
             collective(event, thread);
             break;
-        case EventKind::kOneSided:
-            one_sided_ += 1;
-            break;
         case EventKind::kMetric:
             sums_.add(event);
-            break;
-        case EventKind::kSample:
-            samples_ += 1;
-            break;
-        case EventKind::kStart:
-        case EventKind::kComplete:
-            requests_ += 1;
-            break;
-        case EventKind::kIo:
-            io_sizes_ += record.more >= 2 && (record.values[0] | record.values[1]) != 0 ? 1 : 0;
             break;
         case EventKind::kControl:
             if (record.what == static_cast<uint32_t>(EventControl::kFlushed)) {
@@ -394,7 +378,7 @@ void EpilogWriter::add_other(const TimelineEvent& event, ThreadState* thread) {
             }
             break;
         default:
-            break;
+            unsaid_.count(record);
     }
 }
 
@@ -552,10 +536,11 @@ void EpilogWriter::say_what_is_left_out() {
     job_.note(plain_collectives_,
               "collective calls end as other calls do: EPILOG's record is for "
               "blocking ones of the main thread on communicators");
-    job_.note(one_sided_, "one-sided transfers are left out: EPILOG has no record for them");
-    job_.note(requests_, "starts and ends of requests are left out: EPILOG has no record for them");
-    job_.note(io_sizes_, "sizes of I/O are left out: EPILOG has no record for them");
-    job_.note(samples_, "samples are left out: EPILOG has no record for them");
+    job_.note(unsaid_.one_sided, "one-sided transfers are left out: EPILOG has no record for them");
+    job_.note(unsaid_.requests,
+              "starts and ends of requests are left out: EPILOG has no record for them");
+    job_.note(unsaid_.io_sizes, "sizes of I/O are left out: EPILOG has no record for them");
+    job_.note(unsaid_.samples, "samples are left out: EPILOG has no record for them");
     job_.note(metrics_left_out_, "metrics are left out: a record of EPILOG has no room for them");
     job_.note(marks_, "marks are left out: EPILOG has no record for them");
     job_.note(file_->strings_cut(), "texts are cut to 65274 bytes");

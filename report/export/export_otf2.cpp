@@ -161,12 +161,9 @@ class Otf2Writer {
     uint64_t last_ns_ = 0;
     uint64_t unknown_partners_ = 0;
     uint64_t plain_collectives_ = 0;
-    uint64_t one_sided_ = 0;
-    uint64_t requests_ = 0;
-    uint64_t io_sizes_ = 0;
     uint64_t lone_locks_ = 0;
     LockNumbers locks_;
-    uint64_t samples_ = 0;
+    UnsaidRecords unsaid_;
 };
 
 Outcome Otf2Writer::write() {
@@ -327,27 +324,19 @@ void Otf2Writer::add_other(const TimelineEvent& event, Thread* thread) {
             collective(event, thread);
             break;
         case EventKind::kControl:
-            lock(event, thread);
-            break;
-        case EventKind::kOneSided:
-            one_sided_ += 1;
+            if (record.what == static_cast<uint32_t>(EventControl::kFlushed)) {
+                flush(thread);  // its time is dwell's own and is taken out
+                ok(OTF2_EvtWriter_BufferFlush(thread->writer, nullptr, event.ns, event.ns));
+            } else {
+                lock(event, thread);
+            }
             break;
         case EventKind::kMetric:
             flush(thread);
             ok(metrics_.write(event, thread->writer));
             break;
-        case EventKind::kSample:
-            samples_ += 1;
-            break;
-        case EventKind::kStart:
-        case EventKind::kComplete:
-            requests_ += 1;
-            break;
-        case EventKind::kIo:
-            io_sizes_ += record.more >= 2 && (record.values[0] | record.values[1]) != 0 ? 1 : 0;
-            break;
         default:
-            break;
+            unsaid_.count(record);
     }
 }
 
@@ -580,13 +569,14 @@ void Otf2Writer::say_what_is_left_out() {
     job_.note(plain_collectives_,
               "collective calls are plain calls: they are not blocking ones on "
               "communicators whose members the log names");
-    job_.note(one_sided_, "one-sided transfers are left out: the log does not name their windows");
+    job_.note(unsaid_.one_sided,
+              "one-sided transfers are left out: the log does not name their windows");
     job_.note(lone_locks_, "releases of locks are left out: they were not acquired in the log");
-    job_.note(requests_,
+    job_.note(unsaid_.requests,
               "starts and ends of requests are left out: sends and receives stand where "
               "they were started and completed");
-    job_.note(samples_, "samples are left out: OTF2 has them with whole call paths only");
-    job_.note(io_sizes_, "sizes of I/O are left out: the log does not name the files");
+    job_.note(unsaid_.samples, "samples are left out: OTF2 has them with whole call paths only");
+    job_.note(unsaid_.io_sizes, "sizes of I/O are left out: the log does not name the files");
 }
 
 }  // namespace

@@ -81,6 +81,14 @@ std::string clock_label(const TimelineProcess& process) {
                        static_cast<double>(process.clock_bound_ns) / 1e3);
 }
 
+void UnsaidRecords::count(const Event& event) {
+    const bool has_bytes = event.more >= 2 && (event.values[0] | event.values[1]) != 0;
+    if (event.kind == EventKind::kOneSided) one_sided += 1;
+    if (event.kind == EventKind::kStart || event.kind == EventKind::kComplete) requests += 1;
+    if (event.kind == EventKind::kIo && has_bytes) io_sizes += 1;
+    if (event.kind == EventKind::kSample) samples += 1;
+}
+
 std::string text_of_control(const Event& event) {
     if (is_control(event, EventControl::kGap)) {
         uint64_t lost = 0;

@@ -128,6 +128,15 @@ class MetricSums {
     std::vector<std::vector<uint64_t>> sums_;
 };
 
+// Records that few formats can say.
+struct UnsaidRecords {
+    uint64_t one_sided = 0;
+    uint64_t requests = 0;  // starts and ends
+    uint64_t io_sizes = 0;
+    uint64_t samples = 0;
+    void count(const Event& event);
+};
+
 // What viewers show of a record of the log itself: lost records, a flush. Empty: nothing.
 std::string text_of_control(const Event& event);
 

@@ -78,7 +78,7 @@ def check_left_out(said, rounds):
     """In each round both ranks broadcast, and one has a request."""
     check_equal(said.strip().splitlines()[:-1],
                 [f"dwell: {2 * rounds} collectives have neither root nor bytes",
-                 f"dwell: {rounds} requests are left out; their calls and messages are there"], "left out")
+                 f"dwell: {2 * rounds} starts and ends of requests are left out; their calls and messages are there"], "left out")
 
 
 @case

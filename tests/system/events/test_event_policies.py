@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import signal
 import time
 
@@ -132,7 +133,8 @@ def recovered(run):
 @case
 def flush():
     """Without `dwell run` a thread flushes itself: all events are there, and no register of the program has
-    changed. Each flush is in the exports (-912 with its bytes in PICL, dump records in EPILOG)."""
+    changed. Each flush is in the exports (-912 with its bytes in PICL, dump records in EPILOG,
+    BUFFER_FLUSH in OTF2)."""
     binary, prints = leaves()
     run = flushed([binary])
     check_equal((run.code, run.stdout), (0, prints), run.describe())
@@ -154,6 +156,11 @@ def flush():
     trace = epilog_reader.Epilog(scratch("trace.elg"))
     kinds = [event["type"] for event in trace.of("ENTER_DUMP", "EXIT_DUMP")]
     check_equal(kinds, ["ENTER_DUMP", "EXIT_DUMP"] * len(flushes), "dumps")
+    if shutil.which("otf2-print"):
+        made = execute([DWELL, "export", scratch("again"), "--to", "otf2", "-o", scratch("archive")])
+        check_equal(made.code, 0, made.describe())
+        shown = execute(["otf2-print", scratch("archive/traces.otf2")])
+        check_equal(shown.stdout.count("BUFFER_FLUSH"), len(flushes), "flushes of OTF2")
 
 
 @case
