@@ -133,7 +133,7 @@ class SddfTrace {
     void put_head() {
         SddfAttributes attributes = {
             {"created by", "dwell " DWELL_VERSION},
-            {"clock", "seconds of virtual time since the first event"},
+            {"clock", "seconds of virtual time since the first process began"},
             {"begin", fmt::format("{} ns since 1970", timeline_.start_unix_ns())},
             {"ranks", std::to_string(timeline_.world_size())}};
         if (const uint64_t bound = timeline_.notes().clock_bound_ns; bound != 0)
