@@ -125,7 +125,7 @@ DWELL_COLD void drain_before(Call* call) {
 constexpr uint64_t kToldAhead_ticks = 1 << 14;  // real time is known to some microseconds
 
 // The event of the call's end, and how far real time is ahead where that has changed.
-DWELL_COLD void note_end(Call* call) {
+[[gnu::noinline]] void note_end(Call* call) {
     Thread* const thread = call->thread;
     const ThreadRecord* const record = thread->record;
     const uint64_t ahead = record->intrusion_ticks + record->paused_ticks;
@@ -220,8 +220,7 @@ bool enter(Call* call, MpiCall number, const Frame* frame, EntryForm form) {
     return true;
 }
 
-void note_begin(Call* call) {
-    if ((call->events & kCallNoted) != 0) return;
+void write_begin(Call* call) {
     call->events |= kCallNoted;
     const Thread* const thread = call->thread;
     write_event(call->thread, EventKind::kEnter, call->index,

@@ -156,7 +156,10 @@ inline uint64_t overhead_before(const Call* call) {
 }
 
 // Writes the event of the call's beginning, once. After stop().
-DWELL_COLD void note_begin(Call* call);
+void write_begin(Call* call);
+inline void note_begin(Call* call) {
+    if ((call->events & kCallNoted) == 0) write_begin(call);
+}
 
 // The interval node from the thread's last call to `node`; 0: no room.
 CellIndex interval_before(Thread* thread, CellIndex node);

@@ -18,6 +18,7 @@ uint64_t begin_of(const Call* call) {
 uint64_t end_of(const Call* call) { return begin_of(call) + call->ticks; }
 
 uint32_t id_of(Thread* thread, MPI_Comm comm) {
+    if (comm == g_mpi.comm_world) return short_comm_id(kWorldId);
     const CommDefinition* const definition = definition_of_comm(thread, comm);
     return definition != nullptr ? definition->short_id : 0;
 }

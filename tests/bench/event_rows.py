@@ -83,22 +83,26 @@ def event_instructions(bench):
         return [Row("instructions of an event", "-", "valgrind is not installed")]
     short, long = (100, 300) if bench.quick else (200, 1000)
 
-    def of_event(recorder):
-        counts = [instructions(bench, str(chunks), recorder) for chunks in (long, short)]
-        return (counts[0] - counts[1]) / (long - short) / EVENTS_OF_CHUNK
+    def added(program, events_of_one, options=()):
+        def of_one(recorder):
+            counts = [instructions(bench, program, str(number), recorder, options) for number in (long, short)]
+            return (counts[0] - counts[1]) / (long - short) / events_of_one
+        return of_one("last:65536") - of_one("off")
 
-    added = of_event("last:65536") - of_event("off")
-    return [Row("instructions of an enter or leave, beyond statistics", "20", f"{added:.1f}", added <= 20)]
+    event = added("probe_cost_dwell", EVENTS_OF_CHUNK)
+    call = added("steady_calls", 1, ["--toggle-collect=work"])
+    return [Row("instructions of an enter or leave, beyond statistics", "20", f"{event:.1f}", event <= 20),
+            Row("instructions of MPI_Sendrecv: enter, leave and two messages, beyond statistics", "-", f"{call:.0f}")]
 
 
-def instructions(bench, chunks, recorder):
+def instructions(bench, program, number, recorder, options):
     """Of the whole program."""
     where = bench.directory("event-instructions")
     counts = os.path.join(where, "counts")
     environment = dict(bench.environment, LD_PRELOAD=bench.library, DWELL_SAMPLE="off", DWELL_QUIET="1",
                        DWELL_PROBE_LIMIT="off", DWELL_EVENTS=recorder, DWELL_OUT=os.path.join(where, "out"))
     bench.execute(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={counts}",
-                   bench.program("probe_cost_dwell"), chunks], where, environment)
+                   *options, bench.program(program), number], where, environment)
     with open(counts, encoding="utf-8") as stream:
         found = re.search(r"^(?:summary|totals): (\d+)", stream.read(), re.M)
     if not found:
