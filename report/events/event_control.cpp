@@ -34,8 +34,8 @@ void EventCollector::keep_rates(Job* job, Rank* rank, bool at_end) {
     for (auto& [cell, place] : rank->places) {
         auto* const node = rank->records.at<Node>(cell);
         if (node == nullptr) continue;
-        const uint64_t count = load_shared(&node->count);
-        const uint64_t ticks = load_shared(&node->ticks);
+        uint64_t count = load_shared(&node->count);
+        uint64_t ticks = load_shared(&node->ticks);
         const bool has_events = place.level == EventLevel::kEvents;
         const double events =
             static_cast<double>(has_events ? place.events : 2 * (count - place.count));
@@ -49,22 +49,27 @@ void EventCollector::keep_rates(Job* job, Rank* rank, bool at_end) {
             level = EventLevel::kEvents;
         }
         place.events = 0;
+        const bool changes_level = level != place.level;
         const bool is_told =
-            level != place.level || level == EventLevel::kStatistics || (at_end && !has_events);
+            changes_level || level == EventLevel::kStatistics || (at_end && !has_events);
         if (!is_told && !has_events) continue;
+        if (changes_level) {
+            // Just before, so that each call is counted or has events.
+            count = load_shared(&node->count);
+            ticks = load_shared(&node->ticks);
+            auto* const flags = &node->site.flags;
+            if (level == EventLevel::kEvents) {
+                __atomic_fetch_and(flags, static_cast<uint8_t>(~kNodeNoEvents), __ATOMIC_RELEASE);
+            } else {
+                __atomic_fetch_or(flags, uint8_t{kNodeNoEvents}, __ATOMIC_RELEASE);
+            }
+        }
         if (is_told) {
             changes.push_back({cell, level, ticks_now(), has_events ? 0 : count - place.count,
                                has_events ? 0 : ticks - place.ticks});
         }
         place.count = count;
         place.ticks = ticks;
-        if (level == place.level) continue;
-        auto* const flags = &node->site.flags;
-        if (level == EventLevel::kEvents) {
-            __atomic_fetch_and(flags, static_cast<uint8_t>(~kNodeNoEvents), __ATOMIC_RELEASE);
-        } else {
-            __atomic_fetch_or(flags, uint8_t{kNodeNoEvents}, __ATOMIC_RELEASE);
-        }
         place.level = level;
     }
     if (!changes.empty() && job->log) job->log->write_levels(rank->number, changes);

@@ -15,7 +15,7 @@ namespace dwell {
 namespace {
 
 tl::expected<Profile, std::string> profile_of(const std::string& path, uint64_t* incomplete,
-                                              TimelineNotes* notes) {
+                                              TimelineNotes* notes, bool* has_waits) {
     auto logs = LogSet::open(find_logs(path));
     if (!logs) return tl::make_unexpected(logs.error());
     notes->unfinished_logs = logs->unfinished();
@@ -25,6 +25,7 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, uint64_t*
     for (SetProcess& process : logs->processes()) {
         notes->filter += process.records.filter;
         notes->is_filtered = notes->is_filtered || process.records.is_filtered;
+        *has_waits = *has_waits && (process.records.header.flags & kFileWaits) != 0;
         link_cells(&process.records);
         Replay replay(&process.records);
         for (const SetThread& thread : process.threads) {
@@ -51,12 +52,15 @@ bool is_event_log(const std::string& path) {
 int report_log_command(const ReportOptions& options) {
     uint64_t incomplete = 0;
     TimelineNotes notes;
-    const auto profile = profile_of(options.source, &incomplete, &notes);
+    bool has_waits = true;
+    const auto profile = profile_of(options.source, &incomplete, &notes, &has_waits);
     if (!profile) {
         say(profile.error());
         return 1;
     }
     say("this is computed from events: for whom a rank waited, and why, is not in them");
+    if (!has_waits && profile->world_size > 1)
+        say("waiting is not in the log: it counts as transfer");
     say_what_is_missing(notes);
     if (notes.is_filtered) say("the figures are of what the filter left");
     if (incomplete != 0)

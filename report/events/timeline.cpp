@@ -57,10 +57,12 @@ void Timeline::rewind() {
     notes_.without_begin = notes_.without_end = notes_.without_place = notes_.unknown = 0;
     notes_.begun_before = notes_.ended_after = split_ = 0;
     if (channels_) channels_->clear();
+    matches_->rewind();
     rewinds_ += 1;
     events_ = 0;
     std::vector<Source*> sources;
     for (const auto* some : {&sources_, &sample_sources_}) {
+        if (is_matching_ && some == &sample_sources_) break;
         for (const auto& source : *some) sources.push_back(source.get());
     }
     for (Source* const source : sources) {
@@ -95,7 +97,8 @@ void Timeline::enter_window(Source* source) {
             continue;
         }
         const Event& record = source->event;
-        if (is_message(record.kind) && is_chosen(record.what)) channels_->add(own, record, true);
+        if (is_message(record.kind) && has_other_end(*source, record) && is_chosen(record.what))
+            channels_->add(own, record, true);
         if (record.kind != EventKind::kEnter && record.kind != EventKind::kLeave) continue;
         const uint32_t node = node_of(*source, record.what);
         if (node == kNoNode) continue;
@@ -321,11 +324,55 @@ bool Timeline::take_end(Source* source, TimelineEvent* event) {
     return event->place != kNoPlace;
 }
 
+// Of messages between processes of the logs, and without a number of their own (--events-filter).
+bool Timeline::is_matched(const Event& record) const {
+    return record.more == 2 && record.what < hosts_.size() && hosts_[record.what] != 0;
+}
+
+// Notes which messages have both ends.
+void Timeline::match_messages() {
+    bool may_have_some = false;
+    for (size_t i = 0; i < names_->merged.nodes.size(); ++i) {
+        may_have_some |=
+            names_->merged.nodes[i].kind == static_cast<uint8_t>(SiteKind::kCommunication);
+    }
+    if (!may_have_some) return;
+    std::map<std::string, uint32_t> numbers;
+    for (const TimelineProcess& process : processes_) {
+        if (process.rank >= hosts_.size()) hosts_.resize(process.rank + size_t{1});
+        const auto number = static_cast<uint32_t>(numbers.size() + 1);
+        hosts_[process.rank] = numbers.emplace(process.host, number).first->second;
+    }
+    is_matching_ = true;
+    rewind();
+    TimelineEvent none;
+    next(&none);
+    is_matching_ = false;
+    matches_->end_of_notes();
+    notes_.guessed_messages = matches_->guessed();
+    notes_.lone_messages = matches_->alone();
+    notes_.early_receives = matches_->early();
+    notes_.earliest_ns = matches_->earliest_ns();
+}
+
+bool Timeline::has_other_end(const Source& source, const Event& record) {
+    return !is_matched(record) || matches_->has_other_end(processes_[source.process].rank, record);
+}
+
 // One event of the source; false where there is nothing to show.
 bool Timeline::take(Source* source, TimelineEvent* event) {
     event->ns = source->ns;
     event->thread = source->thread;
     event->is_split = false;
+    if (is_matching_) [[unlikely]] {
+        const Event& record = source->event;
+        if (is_message(record.kind) && is_matched(record)) {
+            const uint32_t own = processes_[source->process].rank;
+            matches_->note(own, record, source->ns, hosts_[own] == hosts_[record.what]);
+        }
+        advance(source);
+        return false;
+    }
     if (source->begins_due != 0) [[unlikely]] {
         Source::Open& open = source->open[source->open.size() - source->begins_due];
         const bool is_shown = is_wanted(open.node);
@@ -382,6 +429,7 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         source->ends_due = static_cast<uint32_t>(found - source->open.rbegin()) + 1;
         return false;
     }
+    const bool is_whole = !is_message(record.kind) || has_other_end(*source, record);
     const bool is_shown = names_place ? is_wanted(node) : is_wanted(*source, record);
     event->place = names_place && is_shown ? place_of(node) : kNoPlace;
     event->event = record;
@@ -393,9 +441,10 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         event->kind = TimelineKind::kMark;
     } else if (is_message(record.kind) && is_shown) {
         const bool is_partner_chosen = is_chosen(record.what);
-        if (channels_ && is_partner_chosen)
+        event->is_split = !is_whole;
+        if (is_whole && channels_ && is_partner_chosen)
             event->is_split = channels_->add(processes_[source->process].rank, record, false);
-        if (event->is_split || !is_partner_chosen) split_ += 1;
+        if (is_whole && (event->is_split || !is_partner_chosen)) split_ += 1;
     }
     advance(source);
     return is_shown;

@@ -21,6 +21,7 @@
 namespace dwell {
 
 class MessageChannels;
+class MessageMatches;
 
 struct TimelineProcess {
     uint32_t rank;
@@ -57,7 +58,7 @@ struct TimelineEvent {
     uint64_t ns;  // since the first process began
     uint32_t thread;
     uint32_t place;  // of kBegin, kEnd, kMark, and of samples
-    bool is_split;   // a message whose other end is before the window
+    bool is_split;   // a message whose other end is before the window, or in none of the logs
     Event event;
 };
 
@@ -121,6 +122,9 @@ class Timeline {
     bool add_process(SetProcess* process, const FileHeader& reviewed);
     void describe(TimelineThread* thread, const LogProcess& process);
     void add_comms(const LogProcess& process);
+    void match_messages();
+    bool is_matched(const Event& record) const;
+    bool has_other_end(const Source& source, const Event& record);
     void find_window(const EventWindow& window);
     void enter_window(Source* source);
     void add_metrics(const LogProcess& process, TimelineProcess* described);
@@ -153,6 +157,9 @@ class Timeline {
     std::vector<std::vector<Source*>> held_;  // by process
     std::vector<char> is_held_;               // by process
     std::unique_ptr<Names> names_;
+    std::unique_ptr<MessageMatches> matches_;
+    bool is_matching_ = false;     // the pass that notes messages
+    std::vector<uint32_t> hosts_;  // by rank, where there may be messages; 0: in no log
     std::unique_ptr<MessageChannels> channels_;  // null: there is no window
     TimelineNotes notes_;
     uint64_t from_ticks_ = 0;  // window

@@ -33,6 +33,16 @@ void say_what_is_missing(const TimelineNotes& notes) {
     told(notes.unknown, "records of kinds that this version does not know are left out");
     told(notes.without_begin, "ends without a beginning are left out");
     told(notes.without_end, "calls without an end are closed where something around them ended");
+    told(notes.lone_messages,
+         "sends and receives have no other end in the logs, so they have no arrow");
+    told(notes.guessed_messages,
+         "messages are joined by order and size: others of the same ranks and tag are missing");
+    if (notes.early_receives != 0) {
+        say(
+            fmt::format("{} receives come before their sends, by up to {:.3f} us: times of waiting "
+                        "are estimated",
+                        notes.early_receives, static_cast<double>(notes.earliest_ns) / 1e3));
+    }
     told(notes.begun_before, "calls began before the window: they begin with it");
     told(notes.ended_after, "calls end after the window: they end with it");
     told(notes.split_messages, "messages have only one end in what was chosen");

@@ -28,6 +28,10 @@ struct TimelineNotes {
     bool is_filtered = false;
     bool clocks_unrelated = false;  // of hosts
     uint64_t clock_bound_ns = 0;    // the largest of a process; 0: there is one clock
+    uint64_t lone_messages = 0;     // ends whose other one is not in the logs
+    uint64_t guessed_messages = 0;  // whose ends belong together as it seems, beside lost ones
+    uint64_t early_receives = 0;    // before their sends, by at most `earliest_ns`
+    uint64_t earliest_ns = 0;
     // By what was chosen:
     uint64_t begun_before = 0;    // calls
     uint64_t ended_after = 0;     // the same

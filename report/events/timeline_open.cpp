@@ -11,7 +11,8 @@
 
 namespace dwell {
 
-Timeline::Timeline() : names_(std::make_unique<Names>()) {}
+Timeline::Timeline()
+    : names_(std::make_unique<Names>()), matches_(std::make_unique<MessageMatches>()) {}
 Timeline::Timeline(Timeline&& other) noexcept = default;
 Timeline::~Timeline() = default;
 
@@ -48,6 +49,7 @@ tl::expected<Timeline, std::string> Timeline::open(const std::vector<std::string
     }
     if (timeline.processes_.empty() && !choice.ranks.empty())
         return tl::make_unexpected("the logs have no events of the ranks " + choice.ranks);
+    timeline.match_messages();
     if (choice.window.is_timed) timeline.find_window(choice.window);
     timeline.rewind();
     timeline.rewinds_ = 0;

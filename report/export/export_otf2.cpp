@@ -324,7 +324,7 @@ void Otf2Writer::add_other(const TimelineEvent& event, Thread* thread) {
             collective(event, thread);
             break;
         case EventKind::kControl:
-            if (record.what == static_cast<uint32_t>(EventControl::kFlushed)) {
+            if (is_control(record, EventControl::kFlushed)) {
                 flush(thread);  // its time is dwell's own and is taken out
                 ok(OTF2_EvtWriter_BufferFlush(thread->writer, nullptr, event.ns, event.ns));
             } else {

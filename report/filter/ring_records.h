@@ -20,9 +20,6 @@ struct RingRecord {
     uint32_t mark = 0;  // one that a filter added: number of its name, from 1 on
 };
 
-inline bool is_control(const Event& event, EventControl what) {
-    return event.kind == EventKind::kControl && event.what == static_cast<uint32_t>(what);
-}
 // Of a node, perhaps after it was left.
 inline bool is_measured(EventKind kind) {
     return kind == EventKind::kMetric || kind == EventKind::kSample;

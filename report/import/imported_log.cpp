@@ -211,6 +211,7 @@ void ImportedLog::put(uint32_t number, EventKind kind, uint32_t what, uint64_t n
 }
 
 void ImportedLog::enter(uint32_t thread, uint32_t place, uint64_t ns) {
+    has_events_ = true;
     const CellIndex node = node_of(&threads_[thread], place);
     threads_[thread].open.push_back(node);
     put(thread, EventKind::kEnter, node, ns, {});
@@ -224,6 +225,7 @@ void ImportedLog::leave(uint32_t thread, uint64_t ns) {
 
 void ImportedLog::mark(uint32_t thread, uint32_t place, uint64_t ns,
                        std::optional<uint64_t> volume) {
+    has_events_ = true;
     const CellIndex node = node_of(&threads_[thread], place);
     if (volume) {
         put(thread, EventKind::kMark, node, ns, {*volume});
@@ -248,12 +250,10 @@ void ImportedLog::flush(uint32_t number) {
 }
 
 Outcome ImportedLog::close() {
-    bool has_events = false;
     for (uint32_t i = 0; i < threads_.size(); ++i) {
         Thread& thread = threads_[i];
         // Of a program of MPI time would end with its last statement.
         thread.record.span_ticks = thread.record.last_ticks - thread.record.start_ticks;
-        has_events |= thread.written + thread.words.size() != 0;
         add_run(&processes_[thread.process], CellUse::kThread, thread.cell, &thread.record,
                 sizeof thread.record, kThreadCells);
         flush(i);
@@ -280,7 +280,8 @@ Outcome ImportedLog::close() {
         const size_t reason = writer_.error().rfind(": ");
         fail(writer_.error().substr(reason + 2));
     }
-    if (!has_events && error_.empty()) error_ = "the trace has no events: there is no log to write";
+    if (!has_events_ && error_.empty())
+        error_ = "the trace has no events: there is no log to write";
     if (!error_.empty()) return tl::make_unexpected(error_);
     if (rename(writer_.path().c_str(), path_.c_str()) != 0)
         return tl::make_unexpected(path_ + ": " + strerror(errno));

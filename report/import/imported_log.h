@@ -111,6 +111,7 @@ class ImportedLog {
     std::vector<ImportedPlace> places_{};
     std::map<std::tuple<SiteKind, uint16_t, std::string, std::string, int>, uint32_t>
         known_places_{};
+    bool has_events_ = false;
     bool is_pending_ = true;  // the file has not its name yet
 };
 

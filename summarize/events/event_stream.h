@@ -19,6 +19,9 @@ struct Event {
     uint32_t more;  // further words
     std::array<uint64_t, kMostMore> values;
 };
+inline bool is_control(const Event& event, EventControl what) {
+    return event.kind == EventKind::kControl && event.what == static_cast<uint32_t>(what);
+}
 
 class EventStream {
   public:

@@ -149,7 +149,15 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
     thread.last_end = std::max(process_.header.start_ticks, process_.header.reset_ticks);
     uint64_t begin = number == 0 ? thread.last_end : 0;
     Event event;
+    uint64_t lost_words = 0;
     while (!has_failed_ && stream->next(&event)) {
+        // Computation begins with the thread, and behind records that were lost.
+        const bool is_gap = is_control(event, EventControl::kGap) || stream->lost() != lost_words;
+        if (is_gap || (number != 0 && thread.newest == 0)) {
+            thread.last_end = event.time;
+            thread.separate = 0;
+        }
+        lost_words = stream->lost();
         thread.newest = std::max(thread.newest, event.time);
         if (begin == 0) begin = event.time;
         const bool known = event.what < is_node_.size() && is_node_[event.what];
@@ -357,8 +365,10 @@ void Replay::end_statement(ThreadState* thread, const Open& open, uint64_t at) {
     comm->bytes_received += open.received;
     sizes->event_count[kSendReady] += 1;
     sizes->event_ticks[kSendReady] += ticks;
-    for (const auto& [rank, bytes] : open.partners) {
+    for (const auto& [rank, bytes] : open.partners)
         sizes->messages[bucket_of(bytes.first + bytes.second)] += 1;
+    // May need further cells.
+    for (const auto& [rank, bytes] : open.partners) {
         if (rank != kEventNobody)
             add_partner(part<CommPart>(open.node + kPartOffset), rank, bytes.first, bytes.second,
                         ticks);

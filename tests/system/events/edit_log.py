@@ -83,11 +83,12 @@ def with_world_of(source, target, ranks):
 
 
 def with_clock_ahead(source, target, rank, seconds):
-    """The clock of a rank goes wrong by that much."""
+    """A rank on another host, whose clock is wrong by that much."""
     def change(of, header):
         ticks = struct.unpack_from("<Q", header, TICKS_PER_SECOND_AT)[0]
         if of == rank and ticks:
             check_equal(struct.unpack_from("<qq", header, OFFSET_AT), (0, 0), "clock of one host")
+            struct.pack_into("<64s", header, HOST_AT, b"other")
             struct.pack_into("<q", header, OFFSET_AT, int(seconds * ticks))
         return header
     return _edit(source, target, change)

@@ -216,12 +216,12 @@ def large_world():
 
 @case
 def a_send_that_is_missing():
-    """Two ranks wait for each other where the log lacks a send: receives are left out, nothing else is."""
+    """Where the log lacks a send, its receive is left out, nothing else is."""
     path, told = export(logged([program("events_paused")], 2), "epilog", "trace.elg")
     trace = read(path)
     check_equal(sorted(event["tag"] for event in trace.of("MPI_SEND")), [1, 2], "sends")
-    check_equal(len(trace.of("MPI_RECV")), 1, "receives")
-    check_equal(number_before(told, "receives are left out"), 2, "receives left out")
+    check_equal(sorted(event["tag"] for event in trace.of("MPI_RECV")), [1, 2], "receives")
+    check_equal(number_before(told, "sends and receives have no other end"), 1, "receives left out")
     for location in main_locations(trace):
         check_equal(entered(trace, location)[-1], "MPI_Finalize", "the last call")
 

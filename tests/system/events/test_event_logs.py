@@ -212,6 +212,29 @@ def the_last_after_abort():
 
 
 @case
+def report_of_the_last():
+    """The figures of a log that holds the last calls alone are those of these calls."""
+    run = run_observed([program("many_messages"), "3000"], 2, scratch("out"), ["--events=last:100"])
+    check_equal(run.code, 0, run.describe())
+    shown = execute([DWELL, "report", scratch("out/events"), "--format", "json"])
+    check_equal(shown.code, 0, shown.describe())
+    for node in json.loads(shown.stdout)["nodes"]:
+        if node["name"] in ("MPI_Send", "MPI_Sendrecv"):
+            check(0 < node["count"] < 3000, f"{node}")
+    threads, said = exported(scratch("out"))
+    ends = {}
+    for events in threads.values():
+        for event in events:
+            if event["ph"] in "sf":
+                ends.setdefault(event["id"], {})[event["ph"]] = event
+    both = [end for end in ends.values() if len(end) == 2]
+    check(len(both) > 50, f"{len(both)} messages")
+    early = [end for end in both if end["f"]["ts"] < end["s"]["ts"]]
+    check(len(early) <= len(both) / 2, f"{len(early)} of {len(both)} messages go back in time{said}")
+    check_equal([end for end in both if end["s"]["name"] != end["f"]["name"]], [], "messages of two sizes")
+
+
+@case
 def recovered():
     """After kill -9 of everything the record files still hold the newest events: `dwell recover` writes
     them."""

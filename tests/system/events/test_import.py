@@ -290,6 +290,15 @@ def left_out():
 
 
 @case
+def statistics_alone():
+    """A trace without events makes no log."""
+    trace = write("trace", "-3 -901 0.0 0 0 0\n-4 -901 1.0 0 0 0\n")
+    made = execute([DWELL, "import", trace, "-o", scratch("none.events")])
+    check_equal(made.code, 1, made.describe())
+    check("the trace has no events" in made.stderr and not os.path.exists(scratch("none.events")), made.describe())
+
+
+@case
 def persistent_requests():
     """MPI_Start has the message where it sends, and none where it receives."""
     log, said = imported(write("trace", """\

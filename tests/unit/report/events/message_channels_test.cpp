@@ -1,0 +1,109 @@
+// Which ends of messages belong together, in logs that have all of them and in logs that lack some.
+#include "report/events/message_channels.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/contract/event_layout.h"
+
+namespace dwell {
+namespace {
+
+Event message(EventKind kind, uint32_t partner, uint64_t bytes, uint32_t tag = 7) {
+    Event event{};
+    event.kind = kind;
+    event.what = partner;
+    event.more = 2;
+    event.values[0] = bytes;
+    event.values[1] = event_message(1, tag);
+    return event;
+}
+
+// Ends of messages from rank 0 to rank 1, noted in the order in which they are told.
+class Matches {
+  public:
+    Matches& send(uint64_t bytes, uint64_t ns, uint32_t tag = 7) {
+        return note(0, message(EventKind::kSend, 1, bytes, tag), ns);
+    }
+    Matches& receive(uint64_t bytes, uint64_t ns, uint32_t tag = 7) {
+        return note(1, message(EventKind::kReceive, 0, bytes, tag), ns);
+    }
+    // Of all sends, then of all receives, in two passes that give the same.
+    std::string ends() {
+        matches_.end_of_notes();
+        const std::string first = pass();
+        EXPECT_EQ(pass(), first);
+        return first;
+    }
+    MessageMatches& operator*() { return matches_; }
+
+  private:
+    Matches& note(uint32_t own, const Event& record, uint64_t ns) {
+        matches_.note(own, record, ns, true);
+        noted_.emplace_back(own, record);
+        return *this;
+    }
+    std::string pass() {
+        std::string found[2];
+        matches_.rewind();
+        for (const auto& [own, record] : noted_)
+            found[own] += matches_.has_other_end(own, record) ? 'x' : '-';
+        return found[0] + " " + found[1];
+    }
+    MessageMatches matches_;
+    std::vector<std::pair<uint32_t, Event>> noted_;
+};
+
+TEST(MessageMatches, OfWholeChannelsGoByNumber) {
+    Matches matches;
+    matches.send(8, 10).send(16, 20).receive(8, 30).send(24, 40).receive(16, 50).receive(24, 60);
+    EXPECT_EQ(matches.ends(), "xxx xxx");
+    EXPECT_EQ((*matches).alone() + (*matches).guessed() + (*matches).early(), 0u);
+}
+
+TEST(MessageMatches, MayBeReceivedSomewhatEarly) {
+    Matches matches;
+    matches.send(8, 10).receive(8, 12).receive(8, 27).send(8, 30).send(8, 40).receive(8, 41);
+    EXPECT_EQ(matches.ends(), "xxx xxx");
+    EXPECT_EQ((*matches).early(), 1u);
+    EXPECT_EQ((*matches).earliest_ns(), 3u);
+}
+
+TEST(MessageMatches, AreMissingAtTheEndOfAKilledJob) {
+    Matches matches;
+    for (uint64_t i = 0; i < 5; ++i) matches.send(8, 10 * i);
+    for (uint64_t i = 0; i < 3; ++i) matches.receive(8, 100 + i);
+    EXPECT_EQ(matches.ends(), "xxx-- xxx");
+    EXPECT_EQ((*matches).alone(), 2u);
+    EXPECT_EQ((*matches).guessed(), 0u);
+}
+
+// Each send follows the receive of the one before, and the first one is not in the log.
+TEST(MessageMatches, GoByTimeWhereTheFirstSendIsMissing) {
+    Matches matches;
+    for (uint64_t i = 0; i < 4; ++i) matches.receive(8, 100 * i + 10).send(8, 100 * i + 50);
+    EXPECT_EQ(matches.ends(), "xxx- -xxx");
+    EXPECT_EQ((*matches).guessed(), 3u);
+    EXPECT_EQ((*matches).alone(), 2u);
+    EXPECT_EQ((*matches).early(), 0u);
+}
+
+TEST(MessageMatches, GoBySizeWhereSomeInTheMiddleAreMissing) {
+    Matches matches;
+    for (const uint64_t bytes : {1, 2, 5, 6}) matches.send(bytes, bytes);
+    for (const uint64_t bytes : {1, 3, 4, 5, 6}) matches.receive(bytes, 10 + bytes);
+    EXPECT_EQ(matches.ends(), "x-xx x--xx");
+    EXPECT_EQ((*matches).guessed(), 3u);
+    EXPECT_EQ((*matches).alone(), 3u);
+}
+
+TEST(MessageMatches, MayHaveATagEach) {
+    Matches matches;
+    constexpr uint32_t kTags = 150'000;
+    for (uint32_t tag = 0; tag < kTags; ++tag) matches.send(8, tag, tag).receive(8, tag + 1, tag);
+    matches.send(8, kTags + 1, kTags);
+    const std::string all(kTags, 'x');
+    EXPECT_EQ(matches.ends(), all + "- " + all);
+}
+
+}  // namespace
+}  // namespace dwell
