@@ -38,6 +38,7 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, uint64_t*
         if (!replay.finish() || !add_record_file(&merged, cells.data(), cells.size()))
             return tl::make_unexpected(path + ": there is no memory for its profile");
         *incomplete += replay.incomplete();
+        notes->lost_records += replay.lost();
     }
     return build_profile(merged);
 }

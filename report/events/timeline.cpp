@@ -359,6 +359,17 @@ bool Timeline::has_other_end(const Source& source, const Event& record) {
     return !is_matched(record) || matches_->has_other_end(processes_[source.process].rank, record);
 }
 
+// The innermost call had no end in the log, because its place had no more events, and `node` is
+// not called from it.
+bool Timeline::is_stale(const Source& source, uint32_t node) const {
+    if (source.open.empty()) return false;
+    const uint32_t innermost = source.open.back().node;
+    if (innermost >= is_reduced_.size() || !is_reduced_[innermost]) return false;
+    const auto& nodes = names_->merged.nodes;
+    while (node != kNoNode && node != innermost) node = nodes[node].parent;
+    return node == kNoNode;
+}
+
 // One event of the source; false where there is nothing to show.
 bool Timeline::take(Source* source, TimelineEvent* event) {
     event->ns = source->ns;
@@ -416,6 +427,11 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         notes_.without_place += 1;
         advance(source);
         return false;
+    }
+    if (record.kind == EventKind::kEnter && is_stale(*source, names_->merged.nodes[node].parent)) {
+        const bool is_shown = take_end(source, event);
+        notes_.without_end += is_shown ? 1 : 0;
+        return is_shown;
     }
     if (record.kind == EventKind::kLeave) {
         const auto found =

@@ -122,6 +122,7 @@ class Timeline {
     bool add_process(SetProcess* process, const FileHeader& reviewed);
     void describe(TimelineThread* thread, const LogProcess& process);
     void add_comms(const LogProcess& process);
+    bool is_stale(const Source& source, uint32_t node) const;
     void match_messages();
     bool is_matched(const Event& record) const;
     bool has_other_end(const Source& source, const Event& record);
@@ -158,8 +159,9 @@ class Timeline {
     std::vector<char> is_held_;               // by process
     std::unique_ptr<Names> names_;
     std::unique_ptr<MessageMatches> matches_;
-    bool is_matching_ = false;     // the pass that notes messages
-    std::vector<uint32_t> hosts_;  // by rank, where there may be messages; 0: in no log
+    bool is_matching_ = false;      // the pass that notes messages
+    std::vector<bool> is_reduced_;  // by merged node: without events for a time (--events-rate)
+    std::vector<uint32_t> hosts_;   // by rank, where there may be messages; 0: in no log
     std::unique_ptr<MessageChannels> channels_;  // null: there is no window
     TimelineNotes notes_;
     uint64_t from_ticks_ = 0;  // window

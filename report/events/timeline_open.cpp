@@ -107,6 +107,11 @@ bool Timeline::add_process(SetProcess* process, const FileHeader& reviewed) {
         notes_.reduced_calls += change.count;
     }
     notes_.reduced_places += reduced.size();
+    for (const CellIndex cell : reduced) {
+        if (cell >= nodes.size() || nodes[cell] == kNoNode) continue;
+        if (nodes[cell] >= is_reduced_.size()) is_reduced_.resize(nodes[cell] + size_t{1});
+        is_reduced_[nodes[cell]] = true;
+    }
     notes_.is_filtered = notes_.is_filtered || process->records.is_filtered;
     notes_.filter += process->records.filter;
     const bool has_samples = std::any_of(cells.begin(), cells.end(), [this](const NodeCell& cell) {

@@ -46,7 +46,9 @@ Replay::Replay(LogProcess* process) : process_(*process) {
     }
     for (const CellIndex cell : process->used[static_cast<int>(CellUse::kThread)]) {
         const auto* thread = part<ThreadRecord>(cell);
-        if (thread != nullptr) threads_[thread->number] = cell;
+        if (thread == nullptr) continue;
+        threads_[thread->number] = cell;
+        for (const uint64_t lost : thread->events.lost) lost_ += lost;
     }
     adopt_intervals();
 }
@@ -153,6 +155,7 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
     while (!has_failed_ && stream->next(&event)) {
         // Computation begins with the thread, and behind records that were lost.
         const bool is_gap = is_control(event, EventControl::kGap) || stream->lost() != lost_words;
+        for (Open& open : thread.open) open.in_part |= is_gap;
         if (is_gap || (number != 0 && thread.newest == 0)) {
             thread.last_end = event.time;
             thread.separate = 0;
@@ -264,7 +267,7 @@ void Replay::enter(ThreadState* thread, CellIndex cell, uint64_t at) {
     if (!moved || of->site.kind == SiteKind::kOpenMp) of->count += 1;
     // A recursion has no time of its own; one to a node further out stops those between.
     auto& stack = thread->open;
-    const auto is_same = [cell](const Open& other) { return other.node == cell; };
+    const auto is_same = [cell](const Open& other) { return other.node == cell && !other.in_part; };
     const bool is_open = std::any_of(stack.begin(), stack.end(), is_same);
     open.untimed = is_open && around(cell) != stack.back().node;
     if (open.untimed && (of->site.flags & kNodeFolded) == 0 && stack.back().node != cell) {
@@ -328,7 +331,10 @@ void Replay::leave(ThreadState* thread, CellIndex cell, uint64_t at) {
     incomplete_ += static_cast<uint64_t>(found - stack.rbegin());
     stack.resize(static_cast<size_t>(stack.rend() - found));
     const Node& of = *node(cell);
-    if (is_statement(of) || is_construct(of, OmpConstruct::kIdle)) {
+    if (stack.back().in_part) {
+        incomplete_ += 1;
+        stack.pop_back();
+    } else if (is_statement(of) || is_construct(of, OmpConstruct::kIdle)) {
         const Open open = stack.back();
         stack.pop_back();
         end_statement(thread, open, at);

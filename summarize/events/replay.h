@@ -29,6 +29,8 @@ class Replay {
 
     // Calls whose beginning or end the log lacks: they are not counted.
     uint64_t incomplete() const { return incomplete_; }
+    // Records that found no room in a ring.
+    uint64_t lost() const { return lost_; }
 
   private:
     struct Open {
@@ -38,6 +40,7 @@ class Replay {
         bool stopped;
         size_t holder;  // stopped by the entry of this number
         bool moved;
+        bool in_part = false;  // records were lost meanwhile: it may have ended and begun again
         bool by_task = false;  // stopped by a task that the thread executes meanwhile
         // What a communication or I/O statement moved.
         uint64_t sent = 0;
@@ -98,6 +101,7 @@ class Replay {
     std::map<std::pair<CellIndex, CellIndex>, CellIndex> metric_parts_;  // by thread and node
     CellIndex next_ = 0;
     uint64_t incomplete_ = 0;
+    uint64_t lost_ = 0;
     bool has_failed_ = false;
 };
 

@@ -11,9 +11,9 @@ LONG_NAME = "named_at_length_" + "x" * 600
 EXCHANGE_RANKS, ROUNDS = 3, 5
 
 
-def logged(argv, ranks, out="out"):
+def logged(argv, ranks, out="out", options=()):
     """The directory of the profile of a run with events."""
-    words = [DWELL, "run", "--events", "-o", scratch(out), *argv]
+    words = [DWELL, "run", "--events", *options, "-o", scratch(out), *argv]
     run = execute(mpirun(ranks, *words) if ranks > 1 else words, ranks)
     check_equal(run.code, 0, "dwell run --events" + run.describe())
     return scratch(out)

@@ -280,6 +280,11 @@ def a_full_ring():
     profile = Profile(scratch("out"), run)
     leaves = [n for n in profile.json["nodes"] if (n["kind"], n["name"]) == ("proc", "leaf")]
     check_equal([n["count"] for n in leaves], [calls], "calls in the statistics")
+    shown = execute([DWELL, "report", scratch("out/events"), "--format", "json"])
+    check(f"{lost} records were lost" in shown.stderr, shown.describe())
+    in_log, in_run = ([node["time_ns"] for node in nodes if node["name"] == "leaf"][0]
+                      for nodes in (json.loads(shown.stdout)["nodes"], Profile(scratch("out"), run).nodes))
+    check(0 < in_log <= in_run, f"time in leaf: {in_log} of the calls in the log, {in_run} of all")
 
 
 @case

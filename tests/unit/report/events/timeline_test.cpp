@@ -47,13 +47,15 @@ class ATimeline : public testing::Test {
     }
 
     // A log of one thread that has these words.
-    std::string log(const std::vector<uint64_t>& words, const std::string& runs) {
+    std::string log(const std::vector<uint64_t>& words, const std::string& runs,
+                    const std::vector<LevelChange>& levels = {}) {
         fs::remove(directory_ + "/here.events");
         auto log = EventLogWriter::create(directory_, "here", "job");
         EXPECT_TRUE(log);
         log->write_process(0, file_.header());
         log->write_cells(0, runs);
         log->write_events(0, 0, 0, words.data(), words.size());
+        log->write_levels(0, levels);
         EXPECT_TRUE(log->close());
         return log->path();
     }
@@ -156,6 +158,21 @@ TEST_F(ATimeline, ClosesTheCallsOfAThreadWhoseRecordAnotherOneTakesOver) {
     const Shown events = shown(log(words_, cells()));
     EXPECT_EQ(events.text, "outer{ inner{ } } outer{ } ");
     EXPECT_EQ(events.times, (std::vector<uint64_t>{1, 2, 3, 3, 4, 5}));
+    EXPECT_EQ(events.notes.without_end, 1u);
+}
+
+// Of which only the beginning is in the log (dwell run --events-rate).
+TEST_F(ATimeline, EndsACallOfAReducedPlaceWhereAnotherOneBegins) {
+    begin_at(1000);
+    add(EventKind::kEnter, outer_, 1);
+    add(EventKind::kEnter, inner_, 2);
+    add(EventKind::kEnter, outer_, 5);
+    add(EventKind::kLeave, outer_, 6);
+    add(EventKind::kLeave, outer_, 7);
+    const std::vector<LevelChange> levels = {{inner_, EventLevel::kCounts, 1003, 0, 0}};
+    const Shown events = shown(log(words_, cells(), levels));
+    EXPECT_EQ(events.text, "outer{ inner{ } outer{ } } ");
+    EXPECT_EQ(events.times, (std::vector<uint64_t>{1, 2, 5, 5, 6, 7}));
     EXPECT_EQ(events.notes.without_end, 1u);
 }
 
