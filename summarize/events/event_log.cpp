@@ -370,10 +370,8 @@ bool EventLog::take(const ChunkHead& chunk, uint64_t packed) {
     LogProcess& of = process(chunk.process);
     if (chunk.kind == ChunkKind::kCells) return place_cells(raw, &of);
     if (chunk.kind == ChunkKind::kLevels) {
-        const size_t known = of.levels.size();
-        of.levels.resize(known + raw.size() / sizeof(LevelChange));
-        memcpy(of.levels.data() + known, raw.data(),
-               raw.size() / sizeof(LevelChange) * sizeof(LevelChange));
+        for (size_t at = 0; raw.size() - at >= sizeof(LevelChange); at += sizeof(LevelChange))
+            memcpy(&of.levels.emplace_back(), raw.data() + at, sizeof(LevelChange));
         return true;
     }
     if (chunk.kind == ChunkKind::kFilter) {
