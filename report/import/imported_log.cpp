@@ -64,6 +64,10 @@ ImportedLog::~ImportedLog() {
 
 // Beside its place, and with a job of its own: a log of that name is replaced, not continued.
 tl::expected<ImportedLog, std::string> ImportedLog::create(const std::string& path) {
+    std::error_code none;
+    if (fs::exists(path, none) && !fs::is_regular_file(path, none))
+        return tl::make_unexpected(path +
+                                   ": this is no file");  // a device, which would be replaced
     const fs::path place(path);
     const std::string directory = place.has_parent_path() ? place.parent_path().string() : ".";
     const std::string own = std::to_string(getpid()) + "-" + std::to_string(time(nullptr));

@@ -299,6 +299,15 @@ def statistics_alone():
 
 
 @case
+def not_into_a_device():
+    """What is no file stays what it is."""
+    os.mkfifo(scratch("pipe"))
+    made = execute([DWELL, "import", write("trace", "-3 7 0.0 0 0 0\n-4 7 1.0 0 0 0\n"), "-o", scratch("pipe")])
+    check_equal(made.code, 1, made.describe())
+    check("this is no file" in made.stderr and not os.path.isfile(scratch("pipe")), made.describe())
+
+
+@case
 def persistent_requests():
     """MPI_Start has the message where it sends, and none where it receives."""
     log, said = imported(write("trace", """\
