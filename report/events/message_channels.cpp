@@ -28,13 +28,13 @@ void MessageMatches::note(uint32_t own, const Event& record, uint64_t ns, bool o
     }
     Channel& channel = channels_[ChannelKey(own, record)];
     const End end{sends ? channel.sends++ : channel.receives++,
-                  record.more != 0 ? record.values[0] : 0, ns, one_clock};
-    if (channel.agrees) compare(&channel, sends, end);
+                  record.more != 0 ? record.values[0] : 0, ns};
+    if (channel.agrees) compare(&channel, sends, end, one_clock);
     meet(&channel, sends, end);
 }
 
 // With the other end of the same number.
-void MessageMatches::compare(Channel* channel, bool sends, const End& end) {
+void MessageMatches::compare(Channel* channel, bool sends, const End& end, bool one_clock) {
     if (channel->unmet.size() == 0) channel->unmet_are_sends = sends;
     if (channel->unmet_are_sends == sends) {
         channel->unmet.push(end);
@@ -44,7 +44,7 @@ void MessageMatches::compare(Channel* channel, bool sends, const End& end) {
     }
     const End other = channel->unmet.pop();
     channel->agrees = other.bytes == end.bytes;
-    if (!sends || other.ns == end.ns || !end.one_clock) return;
+    if (!sends || other.ns == end.ns || !one_clock) return;
     channel->early += 1;
     channel->earliest_ns = std::max(channel->earliest_ns, end.ns - other.ns);
 }
@@ -70,15 +70,17 @@ bool MessageMatches::is_whole(const Channel& channel) {
     return channel.agrees && 2 * channel.early <= std::min(channel.sends, channel.receives);
 }
 
+void MessageMatches::add_early(const Channel& channel) {
+    early_ += channel.early;
+    earliest_ns_ = std::max(earliest_ns_, channel.earliest_ns);
+}
+
 // As a program may have a tag for each message.
 void MessageMatches::forget_whole_ones() {
     for (auto at = channels_.begin(); at != channels_.end();) {
         const Channel& channel = at->second;
         const bool is_over = is_whole(channel) && channel.sends == channel.receives;
-        if (is_over) {
-            early_ += channel.early;
-            earliest_ns_ = std::max(earliest_ns_, channel.earliest_ns);
-        }
+        if (is_over) add_early(channel);
         at = is_over ? channels_.erase(at) : std::next(at);
     }
 }
@@ -94,7 +96,7 @@ void MessageMatches::end_of_notes() {
             is_met[1].assign(channel.receives, false);
             for (uint64_t i = 0; i < whole && !has_forgotten_; ++i)
                 is_met[0][i] = is_met[1][i] = true;
-            early_ += has_forgotten_ ? 0 : channel.early;
+            if (!has_forgotten_) add_early(channel);
         } else {
             guessed_ += static_cast<uint64_t>(std::count(is_met[0].begin(), is_met[0].end(), true));
         }

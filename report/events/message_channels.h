@@ -46,6 +46,7 @@ class MessageMatches {
     void end_of_notes();
     // Before each further pass, in which the ends of a channel come in the same order.
     void rewind();
+    // Of the next end of its channel and direction in this pass.
     bool has_other_end(uint32_t own, const Event& record);
 
     uint64_t guessed() const { return guessed_; }  // messages
@@ -59,7 +60,6 @@ class MessageMatches {
         uint64_t number;
         uint64_t bytes;
         uint64_t ns;
-        bool one_clock;
     };
     // Ends that wait for their other ones.
     struct Queue {
@@ -81,9 +81,10 @@ class MessageMatches {
         std::vector<bool> is_met[2];  // sends, receives
         uint64_t seen[2] = {};        // in this pass
     };
-    static void compare(Channel* channel, bool sends, const End& end);
+    static void compare(Channel* channel, bool sends, const End& end, bool one_clock);
     static void meet(Channel* channel, bool sends, const End& end);
     static bool is_whole(const Channel& channel);
+    void add_early(const Channel& channel);
     void forget_whole_ones();
 
     std::unordered_map<ChannelKey, Channel, ChannelKey::Hash> channels_;

@@ -27,7 +27,7 @@ class Matches {
     Matches& receive(uint64_t bytes, uint64_t ns, uint32_t tag = 7) {
         return note(1, message(EventKind::kReceive, 0, bytes, tag), ns);
     }
-    // Of all sends, then of all receives, in two passes that give the same.
+    // '+': has another end. Of all sends, then of all receives, in two passes that give the same.
     std::string ends() {
         matches_.end_of_notes();
         const std::string first = pass();
@@ -46,7 +46,7 @@ class Matches {
         std::string found[2];
         matches_.rewind();
         for (const auto& [own, record] : noted_)
-            found[own] += matches_.has_other_end(own, record) ? 'x' : '-';
+            found[own] += matches_.has_other_end(own, record) ? '+' : '-';
         return found[0] + " " + found[1];
     }
     MessageMatches matches_;
@@ -56,14 +56,23 @@ class Matches {
 TEST(MessageMatches, OfWholeChannelsGoByNumber) {
     Matches matches;
     matches.send(8, 10).send(16, 20).receive(8, 30).send(24, 40).receive(16, 50).receive(24, 60);
-    EXPECT_EQ(matches.ends(), "xxx xxx");
+    EXPECT_EQ(matches.ends(), "+++ +++");
     EXPECT_EQ((*matches).alone() + (*matches).guessed() + (*matches).early(), 0u);
 }
 
 TEST(MessageMatches, MayBeReceivedSomewhatEarly) {
     Matches matches;
     matches.send(8, 10).receive(8, 12).receive(8, 27).send(8, 30).send(8, 40).receive(8, 41);
-    EXPECT_EQ(matches.ends(), "xxx xxx");
+    EXPECT_EQ(matches.ends(), "+++ +++");
+    EXPECT_EQ((*matches).early(), 1u);
+    EXPECT_EQ((*matches).earliest_ns(), 3u);
+}
+
+// Also where the last send has not been received.
+TEST(MessageMatches, TellHowEarlyInChannelsThatGoOn) {
+    Matches matches;
+    matches.send(8, 10).receive(8, 12).receive(8, 27).send(8, 30).send(8, 40);
+    EXPECT_EQ(matches.ends(), "++- ++");
     EXPECT_EQ((*matches).early(), 1u);
     EXPECT_EQ((*matches).earliest_ns(), 3u);
 }
@@ -72,7 +81,7 @@ TEST(MessageMatches, AreMissingAtTheEndOfAKilledJob) {
     Matches matches;
     for (uint64_t i = 0; i < 5; ++i) matches.send(8, 10 * i);
     for (uint64_t i = 0; i < 3; ++i) matches.receive(8, 100 + i);
-    EXPECT_EQ(matches.ends(), "xxx-- xxx");
+    EXPECT_EQ(matches.ends(), "+++-- +++");
     EXPECT_EQ((*matches).alone(), 2u);
     EXPECT_EQ((*matches).guessed(), 0u);
 }
@@ -81,7 +90,7 @@ TEST(MessageMatches, AreMissingAtTheEndOfAKilledJob) {
 TEST(MessageMatches, GoByTimeWhereTheFirstSendIsMissing) {
     Matches matches;
     for (uint64_t i = 0; i < 4; ++i) matches.receive(8, 100 * i + 10).send(8, 100 * i + 50);
-    EXPECT_EQ(matches.ends(), "xxx- -xxx");
+    EXPECT_EQ(matches.ends(), "+++- -+++");
     EXPECT_EQ((*matches).guessed(), 3u);
     EXPECT_EQ((*matches).alone(), 2u);
     EXPECT_EQ((*matches).early(), 0u);
@@ -91,7 +100,7 @@ TEST(MessageMatches, GoBySizeWhereSomeInTheMiddleAreMissing) {
     Matches matches;
     for (const uint64_t bytes : {1, 2, 5, 6}) matches.send(bytes, bytes);
     for (const uint64_t bytes : {1, 3, 4, 5, 6}) matches.receive(bytes, 10 + bytes);
-    EXPECT_EQ(matches.ends(), "x-xx x--xx");
+    EXPECT_EQ(matches.ends(), "+-++ +--++");
     EXPECT_EQ((*matches).guessed(), 3u);
     EXPECT_EQ((*matches).alone(), 3u);
 }
@@ -101,7 +110,7 @@ TEST(MessageMatches, MayHaveATagEach) {
     constexpr uint32_t kTags = 150'000;
     for (uint32_t tag = 0; tag < kTags; ++tag) matches.send(8, tag, tag).receive(8, tag + 1, tag);
     matches.send(8, kTags + 1, kTags);
-    const std::string all(kTags, 'x');
+    const std::string all(kTags, '+');
     EXPECT_EQ(matches.ends(), all + "- " + all);
 }
 
