@@ -58,7 +58,7 @@ void Timeline::rewind() {
     notes_.begun_before = notes_.ended_after = split_ = 0;
     if (channels_) channels_->clear();
     matches_->rewind();
-    rewinds_ += 1;
+    pass_ = is_matching_ ? 0 : pass_ + 1;
     events_ = 0;
     std::vector<Source*> sources;
     for (const auto* some : {&sources_, &sample_sources_}) {
@@ -299,10 +299,10 @@ bool Timeline::next(TimelineEvent* event) {
         } else {
             std::push_heap(heap_.begin(), heap_.end(), is_later);
         }
-        if (!shown) continue;
+        if (!shown && !is_matching_) continue;
         if (++events_ % kEventsPerLook == 0 && watcher_) [[unlikely]]
             tell_progress();
-        return true;
+        if (shown) return true;
     }
 }
 
@@ -313,7 +313,7 @@ void Timeline::tell_progress() {
         read += source->stream.words();
         words += source->words;
     }
-    watcher_(rewinds_, static_cast<double>(read) / static_cast<double>(words), events_);
+    watcher_(pass_, static_cast<double>(read) / static_cast<double>(words), events_);
 }
 
 // The end of the innermost call.

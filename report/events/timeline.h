@@ -71,10 +71,15 @@ struct TimelineChoice {
 
 class Timeline {
   public:
+    // Is called every few thousand events with the part of the logs that was read, and the events
+    // since the last rewind(). Pass 0 finds out which messages have both ends.
+    using Watcher = std::function<void(uint32_t pass, double part, uint64_t events)>;
+
     // `paths`: logs, of any host. An error of one line.
     static tl::expected<Timeline, std::string> open(const std::vector<std::string>& paths,
                                                     const TimelineChoice& choice = {},
-                                                    const NewestWords* newest = nullptr);
+                                                    const NewestWords* newest = nullptr,
+                                                    Watcher watcher = nullptr);
     ~Timeline();
     Timeline(Timeline&& other) noexcept;
     Timeline& operator=(Timeline&&) = delete;
@@ -110,10 +115,6 @@ class Timeline {
     // From the first event again, for formats that begin with what is counted.
     void rewind();
     const TimelineNotes& notes();
-    // Calls `watcher` every few thousand events with the number of rewind() so far, the part of the
-    // logs that is read, and the events since then.
-    using Watcher = std::function<void(uint32_t rewinds, double part, uint64_t events)>;
-    void watch(Watcher watcher) { watcher_ = std::move(watcher); }
 
   private:
     struct Names;
@@ -170,8 +171,8 @@ class Timeline {
     uint64_t start_ticks_ = 0;
     uint64_t beginning_ = UINT64_MAX;  // ticks at the start of the first process
     Watcher watcher_;
-    uint32_t rewinds_ = 0;
-    uint64_t events_ = 0;  // since then
+    uint32_t pass_ = 0;
+    uint64_t events_ = 0;  // of this pass
     uint64_t split_ = 0;   // messages, the same
 };
 

@@ -18,8 +18,9 @@ Timeline::~Timeline() = default;
 
 tl::expected<Timeline, std::string> Timeline::open(const std::vector<std::string>& paths,
                                                    const TimelineChoice& choice,
-                                                   const NewestWords* newest) {
+                                                   const NewestWords* newest, Watcher watcher) {
     Timeline timeline;
+    timeline.watcher_ = std::move(watcher);
     auto logs = LogSet::open(paths);
     if (!logs) return tl::make_unexpected(logs.error());
     timeline.choice_ = choice;
@@ -52,7 +53,6 @@ tl::expected<Timeline, std::string> Timeline::open(const std::vector<std::string
     timeline.match_messages();
     if (choice.window.is_timed) timeline.find_window(choice.window);
     timeline.rewind();
-    timeline.rewinds_ = 0;
     if (timeline.heap_.empty() && choice.window.is_timed)
         return tl::make_unexpected(std::string("the logs have no events in this window"));
     return timeline;

@@ -41,19 +41,25 @@ constexpr Format kFormats[] = {
 // One line on a terminal, which is written anew about ten times a second.
 class ProgressLine {
   public:
+    // `passes`: of the export itself.
     explicit ProgressLine(uint32_t passes) : passes_(passes) {}
-    ~ProgressLine() {
-        if (is_there_) put("\r\x1b[K");
-    }
-    ProgressLine(const ProgressLine&) = delete;
-    ProgressLine& operator=(const ProgressLine&) = delete;
 
-    void show(uint32_t passes_done, double part, uint64_t events) {
+    void take_away() {
+        if (is_there_) put("\r\x1b[K");
+        is_there_ = false;
+    }
+    void show(uint32_t pass, double part, uint64_t events) {
         const auto now = std::chrono::steady_clock::now();
+        if (pass == 0 && !has_pass_0_) {
+            has_pass_0_ = true;
+            passes_ += 1;
+        }
+        const uint32_t passes_done = std::min(pass - (has_pass_0_ ? 0 : 1), passes_ - 1);
         if (passes_done != passes_done_) {
             passes_done_ = passes_done;
-            pass_began_ = now;
+            pass_began_ = looked_;
         }
+        looked_ = now;
         if (now < next_) return;
         next_ = now + std::chrono::milliseconds(100);
         const double whole = (passes_done + part) / passes_;
@@ -76,7 +82,9 @@ class ProgressLine {
     }
     uint32_t passes_;
     uint32_t passes_done_ = 0;
+    bool has_pass_0_ = false;
     Clock::time_point pass_began_ = Clock::now();
+    Clock::time_point looked_ = pass_began_;
     Clock::time_point next_ = pass_began_ + std::chrono::seconds(1);
     bool is_there_ = false;
 };
@@ -100,8 +108,16 @@ int export_command(const ExportOptions& options) {
         say(options.source + ": there are no event logs (dwell run --events writes them)");
         return 1;
     }
-    auto timeline = Timeline::open(logs, choice_of(options));
+    ProgressLine progress(format->passes);
+    Timeline::Watcher watcher;
+    if (!options.quiet && isatty(STDERR_FILENO) != 0) {
+        watcher = [&](uint32_t pass, double part, uint64_t events) {
+            progress.show(pass, part, events);
+        };
+    }
+    auto timeline = Timeline::open(logs, choice_of(options), nullptr, watcher);
     if (!timeline) {
+        progress.take_away();
         say(timeline.error());
         return 1;
     }
@@ -109,17 +125,8 @@ int export_command(const ExportOptions& options) {
         .path = options.out, .mapping = options.mapping, .limit_bytes = options.limit_mib << 20};
     if (job.path.empty()) job.path = fs::path(logs.front()).stem().string() + format->suffix;
     if (!options.byte_order.empty()) job.is_big_endian = options.byte_order == "big";
-    Outcome written;
-    {
-        ProgressLine progress(format->passes);
-        if (!options.quiet && isatty(STDERR_FILENO) != 0) {
-            timeline->watch([&](uint32_t rewinds, double part, uint64_t events) {
-                progress.show(std::min(rewinds, format->passes - 1), part, events);
-            });
-        }
-        written = format->write(&*timeline, &job);
-        timeline->watch(nullptr);
-    }
+    const Outcome written = format->write(&*timeline, &job);
+    progress.take_away();
     if (!written) {
         say(written.error());
         return 1;
