@@ -500,7 +500,7 @@ int run_command(const RunOptions& given) {
     EventRates rates;
     read_event_rates(options.events_rate.c_str(), &rates);
     EventWatch events(status.page(), launcher_rank(), options.out, window, rates,
-                      options.events_full != "flush", std::move(filters));
+                      options.events_full != "flush" && !window.is_timed, std::move(filters));
     std::map<std::string, Occupancy> occupancy;  // by directory of a job
     bool others_sampled = false;
     const auto sample = [&](const std::string& directory, bool taken_over) {

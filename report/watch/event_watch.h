@@ -1,7 +1,7 @@
 // `dwell run --events`: collects events while the program runs. The work is done at idle priority,
 // so that it takes no processor from ranks; ranks that spin leave none, so when a ring is half full
-// it goes on at normal priority. Ranks that flush (--events-full flush) need the lock of the
-// reader, which then always has normal priority.
+// it goes on at normal priority. It always has that where ranks need it in time: for the lock of
+// the rings (--events-full flush), and to begin and end a window of time.
 #ifndef DWELL_REPORT_WATCH_EVENT_WATCH_H_
 #define DWELL_REPORT_WATCH_EVENT_WATCH_H_
 
