@@ -114,5 +114,18 @@ TEST(MessageMatches, MayHaveATagEach) {
     EXPECT_EQ(matches.ends(), all + "- " + all);
 }
 
+// Whole channels are forgotten where there are many. One that is there later may have been among
+// them, so its numbers say nothing.
+TEST(MessageMatches, AreNotGuessedAfterManyTags) {
+    Matches matches;
+    constexpr uint32_t kTags = 70'000;
+    for (uint32_t tag = 0; tag < kTags; ++tag) matches.send(8, tag, tag).receive(8, tag + 1, tag);
+    matches.receive(8, kTags + 1, kTags).send(8, kTags + 2, kTags).receive(8, kTags + 3, kTags);
+    const std::string all(kTags, '+');
+    EXPECT_EQ(matches.ends(), all + "- " + all + "--");
+    EXPECT_EQ((*matches).alone(), 3u);
+    EXPECT_EQ((*matches).guessed(), 0u);
+}
+
 }  // namespace
 }  // namespace dwell
