@@ -387,13 +387,28 @@ void EventCollector::pass_on(Job* job, Rank* rank, CellIndex cell, uint64_t firs
     }
 }
 
+// The first one of which `is_wanted` is true; 0: of none.
+template <typename Wanted>
+CellIndex EventCollector::first_thread(Rank* rank, const Wanted& is_wanted) {
+    CellIndex cell = load_shared(&rank->records.header().first_thread);
+    for (uint32_t left = 1u << 20; cell != 0 && left != 0; --left) {
+        const auto* thread = rank->records.at<ThreadRecord>(cell);
+        if (thread == nullptr) break;
+        const CellIndex next = load_shared(&thread->next);
+        if (is_wanted(cell, *thread)) return cell;
+        cell = next;
+    }
+    return 0;
+}
+
 // What threads have flushed comes before what is in their rings. It stays where it is if the log
 // cannot be written.
 void EventCollector::take_spill(Job* job, Rank* rank) {
     if (access(rank->spill.c_str(), F_OK) != 0 || !job->collected.error.empty()) return;
     job->collected.bytes_cut +=
         read_spill(rank->spill, [&](const EventSpill& head, const std::vector<uint64_t>& words) {
-            const CellIndex thread = thread_of(rank, head.thread);
+            const CellIndex thread = first_thread(
+                rank, [&](CellIndex, const ThreadRecord& of) { return of.number == head.thread; });
             if (thread == 0) {
                 job->collected.unwritten += words.size();
                 return;
@@ -405,43 +420,16 @@ void EventCollector::take_spill(Job* job, Rank* rank) {
     if (job->collected.error.empty()) unlink(rank->spill.c_str());
 }
 
-bool EventCollector::has_events_of(Rank* rank) {
-    CellIndex cell = load_shared(&rank->records.header().first_thread);
-    for (uint32_t left = 1u << 20; cell != 0 && left != 0; --left) {
-        const auto* thread = rank->records.at<ThreadRecord>(cell);
-        if (thread == nullptr) break;
-        if (thread->events.ring != 0) return true;
-        cell = load_shared(&thread->next);
-    }
-    return false;
-}
-
-// 0: the record file has none of this number.
-CellIndex EventCollector::thread_of(Rank* rank, uint32_t number) {
-    CellIndex cell = load_shared(&rank->records.header().first_thread);
-    for (uint32_t left = 1u << 20; cell != 0 && left != 0; --left) {
-        const auto* thread = rank->records.at<ThreadRecord>(cell);
-        if (thread == nullptr) break;
-        if (thread->number == number) return cell;
-        cell = load_shared(&thread->next);
-    }
-    return 0;
-}
-
 void EventCollector::take_all(Job* job, Rank* rank, bool everything) {
     // Who else reads may be stopped, and is not waited for without end.
     for (int left = everything ? kLockTries : 1; !rank->records.try_lock(); usleep(kLockTry_us)) {
         if (--left == 0) return;
     }
     take_spill(job, rank);
-    CellIndex cell = load_shared(&rank->records.header().first_thread);
-    for (uint32_t left = 1u << 20; cell != 0 && left != 0; --left) {
-        const auto* thread = rank->records.at<ThreadRecord>(cell);
-        if (thread == nullptr) break;
-        const CellIndex next = load_shared(&thread->next);
-        if (thread->events.ring != 0) take(job, rank, cell, everything);
-        cell = next;
-    }
+    first_thread(rank, [&](CellIndex cell, const ThreadRecord& thread) {
+        if (thread.events.ring != 0) take(job, rank, cell, everything);
+        return false;
+    });
     rank->records.unlock();
 }
 
@@ -473,7 +461,10 @@ bool EventCollector::look(const std::string& directory) {
 // The last state of what the log holds of the rank beside its events.
 void EventCollector::close_rank(Job* job, Rank* rank) {
     rank->has_ended = true;
-    job->collected.are_there = job->collected.are_there || has_events_of(rank);
+    job->collected.are_there =
+        job->collected.are_there || first_thread(rank, [](CellIndex, const ThreadRecord& of) {
+                                        return of.events.ring != 0;
+                                    }) != 0;
     if (rank->threads.empty()) return;
     if (rank->filter) {
         for (const auto& [owner, filtered] : rank->filter->end())

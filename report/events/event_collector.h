@@ -105,8 +105,8 @@ class EventCollector {
     void take_all(Job* job, Rank* rank, bool everything);
     void take_spill(Job* job, Rank* rank);
     void take(Job* job, Rank* rank, CellIndex cell, bool everything);
-    static bool has_events_of(Rank* rank);
-    static CellIndex thread_of(Rank* rank, uint32_t number);
+    template <typename Wanted>
+    static CellIndex first_thread(Rank* rank, const Wanted& is_wanted);
     void pass_on(Job* job, Rank* rank, CellIndex cell, uint64_t first_word, uint64_t base);
     RankFilter* filter_of(Rank* rank);
     void filter(Job* job, Rank* rank, const ThreadRecord& thread, uint64_t first_word,

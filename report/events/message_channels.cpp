@@ -26,7 +26,7 @@ void MessageMatches::note(uint32_t own, const Event& record, uint64_t ns, bool o
         has_forgotten_ = true;
         most_ = std::max(most_, 2 * channels_.size());
     }
-    Channel& channel = channels_[ChannelKey(own, record)];
+    Channel& channel = channels_[ChannelKey::of(own, record)];
     const End end{sends ? channel.sends++ : channel.receives++,
                   record.more != 0 ? record.values[0] : 0, ns};
     if (channel.agrees) compare(&channel, sends, end, one_clock);
@@ -112,7 +112,7 @@ void MessageMatches::rewind() {
 
 bool MessageMatches::has_other_end(uint32_t own, const Event& record) {
     if (channels_.empty()) return true;
-    const auto found = channels_.find(ChannelKey(own, record));
+    const auto found = channels_.find(ChannelKey::of(own, record));
     if (found == channels_.end()) return true;
     const int end = record.kind == EventKind::kSend ? 0 : 1;
     const std::vector<bool>& is_met = found->second.is_met[end];

@@ -18,13 +18,15 @@ inline bool is_message(EventKind kind) {
 }
 
 struct ChannelKey {
-    uint32_t from, to;
+    uint32_t from;
+    uint32_t to;
     uint64_t comm_and_tag;
     // Of a message of the rank `own`.
-    ChannelKey(uint32_t own, const Event& record)
-        : from(record.kind == EventKind::kSend ? own : record.what),
-          to(record.kind == EventKind::kSend ? record.what : own),
-          comm_and_tag(record.more >= 2 ? record.values[1] : 0) {}
+    static ChannelKey of(uint32_t own, const Event& record) {
+        const bool sends = record.kind == EventKind::kSend;
+        return {sends ? own : record.what, sends ? record.what : own,
+                record.more >= 2 ? record.values[1] : 0};
+    }
     bool operator==(const ChannelKey&) const = default;
     struct Hash {
         size_t operator()(const ChannelKey& key) const {
@@ -104,7 +106,7 @@ class MessageChannels {
     // window, and the other end before it.
     bool add(uint32_t own, const Event& record, bool is_before) {
         const bool sends = record.kind == EventKind::kSend;
-        Channel& channel = channels_[ChannelKey(own, record)];
+        Channel& channel = channels_[ChannelKey::of(own, record)];
         uint64_t& number = sends ? channel.sends : channel.receives;
         if (is_before) (sends ? channel.sends_before : channel.receives_before) += 1;
         const uint64_t others_before = sends ? channel.receives_before : channel.sends_before;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "report/events/message_channels.h"
 #include "report/export/epilog_file.h"
 #include "report/export/trace_world.h"
 
@@ -90,20 +91,6 @@ class EpilogSurvey {
         bool is_idle = false;
         bool is_collective = false;
     };
-    struct ChannelKey {
-        uint32_t from;
-        uint32_t to;
-        uint64_t comm_and_tag;
-        bool operator==(const ChannelKey&) const = default;
-    };
-    struct ChannelHash {
-        size_t operator()(const ChannelKey& key) const {
-            uint64_t hash = uint64_t{key.from} << 32 | key.to;
-            hash = (hash ^ hash >> 29) * 0x9e3779b97f4a7c15 ^ key.comm_and_tag;
-            return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15;
-        }
-    };
-
     void add_place(uint32_t place);
     void add_call(uint32_t place, uint32_t caller);
     void add_message(const TimelineEvent& event);
@@ -125,7 +112,7 @@ class EpilogSurvey {
     std::unordered_map<uint32_t, const TimelineComm*> known_comms_;
     std::unordered_map<uint64_t, uint32_t> comm_ids_;
     std::vector<std::vector<uint8_t>> groups_;
-    std::unordered_map<ChannelKey, EpilogChannel, ChannelHash> channels_;
+    std::unordered_map<ChannelKey, EpilogChannel, ChannelKey::Hash> channels_;
     std::string error_;
 };
 

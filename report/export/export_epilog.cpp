@@ -371,7 +371,7 @@ void EpilogWriter::add_other(const TimelineEvent& event, ThreadState* thread) {
             sums_.add(event);
             break;
         case EventKind::kControl:
-            if (record.what == static_cast<uint32_t>(EventControl::kFlushed)) {
+            if (is_control(record, EventControl::kFlushed)) {
                 dump(event);
             } else {
                 lock(event, thread);
@@ -400,8 +400,8 @@ void EpilogWriter::dump(const TimelineEvent& event) {
 // that the thread acquires in them.
 void EpilogWriter::lock(const TimelineEvent& event, ThreadState* thread) {
     const Event& record = event.event;
-    const bool acquires = record.what == static_cast<uint32_t>(EventControl::kLocked);
-    const bool releases = record.what == static_cast<uint32_t>(EventControl::kUnlocked);
+    const bool acquires = is_control(record, EventControl::kLocked);
+    const bool releases = is_control(record, EventControl::kUnlocked);
     if ((!acquires && !releases) || record.more == 0) return;
     const uint32_t process = world_.process_of(event.thread);
     const uint64_t address = record.values[0];

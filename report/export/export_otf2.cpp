@@ -342,8 +342,8 @@ void Otf2Writer::add_other(const TimelineEvent& event, Thread* thread) {
 
 void Otf2Writer::lock(const TimelineEvent& event, Thread* thread) {
     const Event& record = event.event;
-    const bool acquires = record.what == static_cast<uint32_t>(EventControl::kLocked);
-    const bool releases = record.what == static_cast<uint32_t>(EventControl::kUnlocked);
+    const bool acquires = is_control(record, EventControl::kLocked);
+    const bool releases = is_control(record, EventControl::kUnlocked);
     if ((!acquires && !releases) || record.more == 0) return;
     const uint32_t process = world_.process_of(event.thread);
     const std::optional<LockNumbers::Acquisition> known =

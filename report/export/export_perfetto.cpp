@@ -260,10 +260,12 @@ class PerfettoWriter {
             has_left = next->kind == EventKind::kLeave;
         }
     }
+    static bool is_wait(const Event& record) {
+        return is_control(record, EventControl::kWaited) && record.more == 2 &&
+               record.values[1] != 0;
+    }
     static bool is_wait_of(const Event& record, uint32_t node) {
-        return record.kind == EventKind::kControl && record.more == 2 &&
-               record.what == static_cast<uint32_t>(EventControl::kWaited) &&
-               record.values[0] == node && record.values[1] != 0;
+        return is_wait(record) && record.values[0] == node;
     }
     // Where it is over at `event`, or has to be.
     void end_wait(Pending* pending, const TimelineEvent& event, bool must_end) {
@@ -276,12 +278,8 @@ class PerfettoWriter {
     // Readers take the slice that begins first for the source of a flow, and forget flows that end
     // before they begin. A receive often begins before its send, so a message ends at an instant.
     void attach(Pending* pending, const TimelineEvent& event) {
-        const Event& record = event.event;
-        if (record.kind == EventKind::kControl && record.more == 2 &&
-            !is_wait_of(record, pending->waited_in) &&
-            record.what == static_cast<uint32_t>(EventControl::kWaited) && record.values[1] != 0) {
+        if (is_wait(event.event) && !is_wait_of(event.event, pending->waited_in))
             unseen_waits_ += 1;
-        }
         if (event.event.kind == EventKind::kMetric) return put_counters(event);
         if (event.event.kind == EventKind::kSample) return put_sample(pending, event);
         if (const std::string text = text_of_control(event.event); !text.empty())

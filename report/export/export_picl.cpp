@@ -254,12 +254,12 @@ class PiclTrace {
 
     void add_other(const Event& record, ThreadState* state) {
         if (record.kind == EventKind::kControl) {
-            if (record.what == static_cast<uint32_t>(EventControl::kGap)) {
+            if (is_control(record, EventControl::kGap)) {
                 for (uint32_t i = 0; i < record.more; ++i) state->lost_told += record.values[i];
-            } else if (record.what == static_cast<uint32_t>(EventControl::kOff)) {
+            } else if (is_control(record, EventControl::kOff)) {
                 put_levels(0);
                 state->is_off = true;
-            } else if (record.what == static_cast<uint32_t>(EventControl::kFlushed)) {
+            } else if (is_control(record, EventControl::kFlushed)) {
                 // Its time is dwell's own and is taken out.
                 PiclFields bytes;
                 if (record.more > 1) bytes.add(static_cast<int64_t>(record.values[1]));
@@ -281,8 +281,7 @@ class PiclTrace {
     void mark_losses(uint32_t thread, ThreadState* state) {
         const uint64_t words = timeline_.lost_words(thread);
         const Event* const next = timeline_.following(thread, 0);
-        const bool is_gap = next != nullptr && next->kind == EventKind::kControl &&
-                            next->what == static_cast<uint32_t>(EventControl::kGap);
+        const bool is_gap = next != nullptr && is_control(*next, EventControl::kGap);
         const TimelineThread& of = timeline_.threads()[thread];
         const bool ends_so = next == nullptr && of.lost_records > state->lost_told &&
                              timeline_.is_over(thread) && !state->is_off;

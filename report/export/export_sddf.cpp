@@ -254,11 +254,11 @@ class SddfTrace {
                 file_->put_number(value(record, 1));
                 break;
             case EventKind::kControl:
-                if (record.what == static_cast<uint32_t>(EventControl::kOff)) {
+                if (is_control(record, EventControl::kOff)) {
                     begin(types_.off, event);
                     break;
                 }
-                if (record.what != static_cast<uint32_t>(EventControl::kGap)) return;
+                if (!is_control(record, EventControl::kGap)) return;
                 begin(types_.lost, event);
                 file_->put_number(value(record, 0) + value(record, 1) + value(record, 2));
                 break;

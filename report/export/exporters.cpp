@@ -109,11 +109,12 @@ bool is_blocking_collective(const TimelinePlace& place) {
 }
 
 // In a filtered log messages have their n.
-uint64_t MessageNumbers::number(uint32_t from, uint32_t to, const Event& event, Counts* counts) {
-    const uint64_t comm_and_tag = event.more > 1 ? event.values[1] : 0;
-    const uint64_t n = event.more > 2 ? event.values[2] : (*counts)[{from, to, comm_and_tag}]++;
+uint64_t MessageNumbers::of(uint32_t own, const Event& event) {
+    const ChannelKey key = ChannelKey::of(own, event);
+    Counts& counts = event.kind == EventKind::kSend ? sent_ : received_;
+    const uint64_t n = event.more > 2 ? event.values[2] : counts[key]++;
     uint64_t number = 0xcbf29ce484222325;
-    for (const uint64_t part : {uint64_t{from}, uint64_t{to}, comm_and_tag, n}) {
+    for (const uint64_t part : {uint64_t{key.from}, uint64_t{key.to}, key.comm_and_tag, n}) {
         number = (number ^ part) * 0x9e3779b97f4a7c15;
         number ^= number >> 29;
     }

@@ -8,11 +8,12 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "report/console/output.h"
+#include "report/events/message_channels.h"
 #include "report/events/timeline.h"
 
 namespace dwell {
@@ -63,16 +64,10 @@ class OutFile {
 class MessageNumbers {
   public:
     // `event`: of rank `own`, with communicator and tag.
-    uint64_t of(uint32_t own, const Event& event) {
-        const bool sends = event.kind == EventKind::kSend;
-        return number(sends ? own : event.what, sends ? event.what : own, event,
-                      sends ? &sent_ : &received_);
-    }
+    uint64_t of(uint32_t own, const Event& event);
 
   private:
-    using Key = std::tuple<uint32_t, uint32_t, uint64_t>;
-    using Counts = std::map<Key, uint64_t>;
-    static uint64_t number(uint32_t from, uint32_t to, const Event& event, Counts* counts);
+    using Counts = std::unordered_map<ChannelKey, uint64_t, ChannelKey::Hash>;
     Counts sent_;
     Counts received_;
 };

@@ -114,7 +114,7 @@ void PiclCalls::look_ahead(uint32_t thread) {
             return;
         }
         if (next->kind == EventKind::kControl) {
-            has_waited_ |= next->what == static_cast<uint32_t>(EventControl::kWaited);
+            has_waited_ |= is_control(*next, EventControl::kWaited);
             continue;
         }
         if (next->kind == EventKind::kMetric || next->kind == EventKind::kSample) continue;

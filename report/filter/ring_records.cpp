@@ -28,14 +28,9 @@ void RingReader::read(uint64_t first_word, uint64_t base, const std::vector<uint
     next_word_ = first_word + words.size();
     for (size_t i = 0; i < words.size();) {
         RingRecord record{first_word + i, {}, kNoEventPlace};
-        const uint64_t word = words[i++];
+        const uint64_t word = words[i];
         Event& event = record.event;
-        event.kind = event_kind(word);
-        event.what = what_of_event(word);
-        for (; i != words.size() && event_kind(words[i]) == EventKind::kMore; ++i) {
-            if (event.more != kMostMore) event.values[event.more++] = value_of_more(words[i]);
-        }
-        if (event.kind == EventKind::kFiller || event.kind == EventKind::kMore) continue;
+        if (!read_record(words, &i, &event)) continue;
         if (is_control(event, EventControl::kBase)) {
             if (event.more == 0) continue;
             base_ = event.values[0];

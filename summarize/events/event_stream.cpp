@@ -43,16 +43,9 @@ bool EventStream::next_block() {
 bool EventStream::next(Event* event) {
     for (;;) {
         if (at_ == words_.size() && !next_block()) return false;
-        const uint64_t word = words_[at_++];
-        event->kind = event_kind(word);
-        event->what = what_of_event(word);
-        event->more = 0;
-        for (; at_ != words_.size() && event_kind(words_[at_]) == EventKind::kMore; ++at_) {
-            if (event->more != kMostMore) event->values[event->more++] = value_of_more(words_[at_]);
-        }
-        if (event->kind == EventKind::kFiller || event->kind == EventKind::kMore) continue;
-        const bool is_control = event->kind == EventKind::kControl;
-        if (is_control && event->what == static_cast<uint32_t>(EventControl::kBase)) {
+        const uint64_t word = words_[at_];
+        if (!read_record(words_, &at_, event)) continue;
+        if (is_control(*event, EventControl::kBase)) {
             if (event->more == 0) continue;
             base_ = event->values[0];
             has_base_ = true;

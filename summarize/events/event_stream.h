@@ -23,6 +23,19 @@ inline bool is_control(const Event& event, EventControl what) {
     return event.kind == EventKind::kControl && event.what == static_cast<uint32_t>(what);
 }
 
+// Reads the record at words[*at] but for its time, and moves *at behind it. False: it is a filler,
+// or the rest of a record.
+inline bool read_record(const std::vector<uint64_t>& words, size_t* at, Event* event) {
+    const uint64_t word = words[(*at)++];
+    event->kind = event_kind(word);
+    event->what = what_of_event(word);
+    event->more = 0;
+    for (; *at != words.size() && event_kind(words[*at]) == EventKind::kMore; ++*at) {
+        if (event->more != kMostMore) event->values[event->more++] = value_of_more(words[*at]);
+    }
+    return event->kind != EventKind::kFiller && event->kind != EventKind::kMore;
+}
+
 class EventStream {
   public:
     // Both the thread and its logs must live as long as this object.

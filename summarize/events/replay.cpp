@@ -186,11 +186,11 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
                 if (known && event.more != 0) node(event.what)->count += event.values[0];
                 break;
             case EventKind::kControl:
-                if (event.what == static_cast<uint32_t>(EventControl::kFlushed)) break;
-                thread.is_moved = event.what == static_cast<uint32_t>(EventControl::kMoved);
-                if (event.what == static_cast<uint32_t>(EventControl::kWaited) && event.more == 2)
+                if (is_control(event, EventControl::kFlushed)) break;
+                thread.is_moved = is_control(event, EventControl::kMoved);
+                if (is_control(event, EventControl::kWaited) && event.more == 2)
                     add_waiting(static_cast<CellIndex>(event.values[0]), event.values[1]);
-                if (event.what == static_cast<uint32_t>(EventControl::kThread)) {
+                if (is_control(event, EventControl::kThread)) {
                     incomplete_ += thread.open.size();
                     thread.open.clear();
                     thread.last = 0;
