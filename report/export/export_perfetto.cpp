@@ -320,29 +320,28 @@ class PerfettoWriter {
         const auto value = [&](uint32_t number) {
             return number < record.more ? record.values[number] : 0;
         };
+        const auto tell = [&](const char* role,
+                              std::initializer_list<std::pair<const char*, uint64_t>> numbers) {
+            if (record.what != kEventNobody) details->numbers.emplace_back(role, record.what);
+            details->numbers.insert(details->numbers.end(), numbers);
+        };
         switch (record.kind) {
             case EventKind::kSend:
                 if (!event.is_split) details->sent = {numbers_.of(own, record)};
-                details->numbers = {{"to rank", record.what},
-                                    {"bytes sent", value(0)},
-                                    {"tag", tag_of_message(value(1))}};
+                tell("to rank", {{"bytes sent", value(0)}, {"tag", tag_of_message(value(1))}});
                 return "message sent";
             case EventKind::kReceive:
                 if (!event.is_split) details->received = {numbers_.of(own, record)};
-                details->numbers = {{"from rank", record.what},
-                                    {"bytes received", value(0)},
-                                    {"tag", tag_of_message(value(1))}};
+                tell("from rank",
+                     {{"bytes received", value(0)}, {"tag", tag_of_message(value(1))}});
                 return "message received";
             case EventKind::kOneSided:
-                details->numbers = {
-                    {"target", record.what}, {"bytes put", value(0)}, {"bytes got", value(1)}};
+                tell("target", {{"bytes put", value(0)}, {"bytes got", value(1)}});
                 return "one-sided";
             case EventKind::kCollective:
-                if (record.what != kEventNobody) details->numbers = {{"root", record.what}};
-                details->numbers.insert(details->numbers.end(),
-                                        {{"bytes sent", value(0)},
-                                         {"bytes received", value(1)},
-                                         {"number", tag_of_message(value(2))}});
+                tell("root", {{"bytes sent", value(0)},
+                              {"bytes received", value(1)},
+                              {"number", tag_of_message(value(2))}});
                 return "collective";
             case EventKind::kIo:
                 details->numbers = {{"bytes read", value(0)}, {"bytes written", value(1)}};

@@ -89,6 +89,18 @@ def large_numbers():
 
 
 @case
+def unknown_partner():
+    """A message to PICL's host processor, which has no rank: Perfetto's file names none."""
+    with open(scratch("trace.picl"), "w", encoding="ascii") as stream:
+        stream.write("-3 1 1.0 0 0 0\n-3 -21 1.1 0 0 3 2 8 5 32767\n-4 -21 1.2 0 0 0\n-4 1 1.3 0 0 0\n")
+    run = execute([DWELL, "import", scratch("trace.picl"), "-o", scratch("trace.events")])
+    check_equal(run.code, 0, "dwell import" + run.describe())
+    _, _, events = read(export(scratch("trace.events"), "perfetto", "trace")[0])
+    check_equal([event["args"] for event in events if "bytes sent" in event["args"]],
+                [{"bytes sent": 8, "tag": 5}], "the message")
+
+
+@case
 def locks():
     """Three threads acquire two locks and a critical section each: EPILOG has a region for the latter."""
     log = logged([program("openmp_event_locks")], 1)
