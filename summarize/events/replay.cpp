@@ -95,8 +95,11 @@ uint64_t Replay::inner_of(const Node& of) const {
 }
 
 void Replay::add_time(CellIndex cell, uint64_t ticks) {
-    Node* const of = node(cell);
-    of->ticks += ticks;
+    node(cell)->ticks += ticks;
+    add_limits(node(cell), ticks);
+}
+
+void Replay::add_limits(Node* of, uint64_t ticks) {
     of->min_ticks = std::min(of->min_ticks, ticks);
     of->max_ticks = std::max(of->max_ticks, ticks);
 }
@@ -147,7 +150,10 @@ CellIndex Replay::meeting(CellIndex from, CellIndex to) {
 void Replay::add_thread(uint32_t number, EventStream* stream) {
     ThreadState thread;
     const auto record = threads_.find(number);
-    if (record != threads_.end()) thread.record = record->second;
+    if (record != threads_.end()) {
+        thread.record = record->second;
+        thread.untold = untold_of(part<ThreadRecord>(thread.record)->root);
+    }
     thread.last_end = std::max(process_.header.start_ticks, process_.header.reset_ticks);
     uint64_t begin = number == 0 ? thread.last_end : 0;
     Event event;
@@ -158,6 +164,7 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
         for (Open& open : thread.open) open.in_part |= is_gap;
         if (is_gap || (number != 0 && thread.newest == 0)) {
             thread.last_end = event.time;
+            thread.untold_before = thread.untold.until(event.time + thread.real_ahead);
             thread.separate = 0;
         }
         lost_words = stream->lost();
@@ -188,6 +195,8 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
             case EventKind::kControl:
                 if (is_control(event, EventControl::kFlushed)) break;
                 thread.is_moved = is_control(event, EventControl::kMoved);
+                if (is_control(event, EventControl::kRealTime) && event.more != 0)
+                    thread.real_ahead = event.values[0];
                 if (is_control(event, EventControl::kWaited) && event.more == 2)
                     add_waiting(static_cast<CellIndex>(event.values[0]), event.values[1]);
                 if (is_control(event, EventControl::kThread)) {
@@ -260,6 +269,12 @@ void Replay::enter(ThreadState* thread, CellIndex cell, uint64_t at) {
     const bool moved = thread->is_moved;
     thread->is_moved = false;
     Open open{cell, at, false, false, 0, moved};
+    if (moved && !thread->moving.empty()) {
+        if (node(thread->moving.back().origin)->site.kind == of->site.kind)
+            open.before = thread->moving.back();
+        thread->moving.pop_back();
+    }
+    thread->moves = false;
     if (is_statement(*of) || is_construct(*of, OmpConstruct::kIdle)) {
         thread->open.push_back(open);
         return;
@@ -269,8 +284,12 @@ void Replay::enter(ThreadState* thread, CellIndex cell, uint64_t at) {
     auto& stack = thread->open;
     const auto is_same = [cell](const Open& other) { return other.node == cell && !other.in_part; };
     const bool is_open = std::any_of(stack.begin(), stack.end(), is_same);
-    open.untimed = is_open && around(cell) != stack.back().node;
-    if (open.untimed && (of->site.flags & kNodeFolded) == 0 && stack.back().node != cell) {
+    const bool is_folded = (of->site.flags & kNodeFolded) != 0;
+    // A task stops the tasks that wait for it, whatever their node.
+    open.untimed =
+        is_open &&
+        (is_construct(*of, OmpConstruct::kTask) ? is_folded : around(cell) != stack.back().node);
+    if (open.untimed && !is_folded && stack.back().node != cell) {
         for (size_t i = stack.size(); i != 0 && stack[i - 1].node != cell; --i) {
             Open& between = stack[i - 1];
             if (between.untimed || between.stopped) continue;
@@ -382,8 +401,12 @@ void Replay::end_statement(ThreadState* thread, const Open& open, uint64_t at) {
     const CellIndex computed = interval(thread->last, open.node);
     if (computed != 0) {
         node(computed)->count += 1;
-        add_time(computed, beyond(beyond(open.begin, thread->last_end), thread->separate));
+        const double untold = thread->untold.until(open.begin + thread->real_ahead);
+        const auto elsewhere = static_cast<uint64_t>(untold - thread->untold_before);
+        add_time(computed,
+                 beyond(beyond(open.begin, thread->last_end), thread->separate + elsewhere));
     }
+    thread->untold_before = thread->untold.until(at + thread->real_ahead);
     thread->separate = 0;
     thread->last = open.node;
     thread->last_end = at;
@@ -396,6 +419,8 @@ void Replay::end_entry(ThreadState* thread, uint64_t at) {
     auto& stack = thread->open;
     const Open open = stack.back();
     stack.pop_back();
+    if (thread->is_moved && !std::exchange(thread->moves, true)) thread->moving.clear();
+    if (!thread->is_moved) thread->moves = false;
     Node* const of = node(open.node);
     // What follows the recursion must fit into its time, which has the probes' cost in it.
     const uint64_t lost =
@@ -410,12 +435,25 @@ void Replay::end_entry(ThreadState* thread, uint64_t at) {
     const bool was_read = thread->counted == open.node && thread->counted_at == at;
     if (thread->is_moved) {
         if (!open.untimed) of->ticks += took;
+        const bool is_first = open.before.origin == 0;
+        thread->moving.push_back({is_first ? open.node : open.before.origin,
+                                  open.before.ticks + took,
+                                  is_first ? open.untimed : open.before.untimed});
         if (of->site.kind == SiteKind::kOpenMp) of->count -= 1;
         if (was_read) add_read(*thread, open.node, 0, open.untimed ? 0 : took);
         return;
     }
     const uint64_t ticks = open.untimed ? 0 : beyond(took, inner_of(*of));
-    if (!open.untimed) {
+    const bool goes_on = open.before.origin != 0 && of->site.kind != SiteKind::kOpenMp;
+    if (goes_on) {
+        of->ticks += open.untimed ? 0 : ticks;
+        Node* const origin = node(open.before.origin);
+        if (!open.before.untimed) {
+            add_limits(origin, open.before.ticks + ticks);
+        } else if (auto* probe = own_part<ProbePart>(origin)) {
+            probe->untimed += 1;
+        }
+    } else if (!open.untimed) {
         add_time(open.node, ticks);
     } else if (of->site.kind == SiteKind::kOpenMp) {
         if (auto* omp = own_part<OmpPart>(of)) omp->untimed += 1;
@@ -489,6 +527,46 @@ void Replay::add_partner(CommPart* part_of, uint32_t rank, uint64_t sent, uint64
     peer->ticks += ticks;
     peer->min_ticks = std::min(peer->min_ticks, ticks);
     peer->max_ticks = std::max(peer->max_ticks, ticks);
+}
+
+void UntoldTime::add(uint64_t from, uint64_t to, uint64_t ticks) {
+    if (ticks == 0) return;
+    const double rate =
+        static_cast<double>(ticks) / static_cast<double>(std::max<uint64_t>(beyond(to, from), 1));
+    steps_.emplace_back(from, rate);
+    steps_.emplace_back(std::max(to, from + 1), -rate);
+}
+
+void UntoldTime::end_of_adds() { std::sort(steps_.begin(), steps_.end()); }
+
+double UntoldTime::until(uint64_t time) {
+    for (; next_ != steps_.size() && steps_[next_].first <= time; ++next_) {
+        const auto& [at, change] = steps_[next_];
+        sum_ += rate_ * static_cast<double>(beyond(at, time_));
+        time_ = std::max(time_, at);
+        rate_ += change;
+    }
+    if (next_ == 0) return 0;
+    sum_ += rate_ * static_cast<double>(beyond(time, time_));
+    time_ = std::max(time_, time);
+    return sum_;
+}
+
+// Of the statements of the thread with this root.
+UntoldTime Replay::untold_of(CellIndex root) {
+    UntoldTime untold;
+    std::map<CellIndex, uint64_t> changed;  // when the node was told of last
+    const uint64_t end = process_.header.end_ticks != 0 ? process_.header.end_ticks : UINT64_MAX;
+    for (const LevelChange& change : process_.levels) {
+        CellIndex top = change.node;
+        while (top < is_node_.size() && is_node_[top] && node(top)->parent != 0)
+            top = node(top)->parent;
+        if (top != root || !is_statement(*node(change.node))) continue;
+        const uint64_t from = std::exchange(changed[change.node], change.real_ticks);
+        untold.add(from, std::min(change.real_ticks, end), change.ticks);
+    }
+    untold.end_of_adds();
+    return untold;
 }
 
 // While a node had no events its own count and time went on.

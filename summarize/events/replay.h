@@ -17,6 +17,23 @@
 
 namespace dwell {
 
+// The time of statements while they had no events (LevelChange), by real time. When they took place
+// is not known, so it is spread evenly between two changes.
+class UntoldTime {
+  public:
+    void add(uint64_t from, uint64_t to, uint64_t ticks);
+    void end_of_adds();
+    // Of all up to this time. Times do not fall from one call to the next.
+    double until(uint64_t time);
+
+  private:
+    std::vector<std::pair<uint64_t, double>> steps_{};  // of its rate, by time
+    size_t next_ = 0;
+    uint64_t time_ = 0;
+    double rate_ = 0;  // per tick
+    double sum_ = 0;
+};
+
 class Replay {
   public:
     // After link_cells(). `process` must live as long as this object.
@@ -33,13 +50,20 @@ class Replay {
     uint64_t lost() const { return lost_; }
 
   private:
+    // Of an entry that went on below other nodes: the first one, which has its limits.
+    struct Moved {
+        CellIndex origin = 0;
+        uint64_t ticks = 0;
+        bool untimed = false;
+    };
     struct Open {
         CellIndex node;
         uint64_t begin;  // time, or while stopped the time so far
         bool untimed;
         bool stopped;
         size_t holder;  // stopped by the entry of this number
-        bool moved;
+        bool moved;     // begun below another node
+        Moved before{};
         bool in_part = false;  // records were lost meanwhile: it may have ended and begun again
         bool by_task = false;  // stopped by a task that the thread executes meanwhile
         // What a communication or I/O statement moved.
@@ -54,7 +78,12 @@ class Replay {
         uint64_t separate = 0;
         uint64_t first = 0;
         uint64_t newest = 0;
-        bool is_moved = false;  // the next enter or leave
+        bool is_moved = false;        // the next enter or leave
+        std::vector<Moved> moving{};  // that have left one node and not yet entered the next
+        bool moves = false;           // the last enter or leave was of such an entry
+        UntoldTime untold{};
+        uint64_t real_ahead = 0;   // real ticks less virtual ones
+        double untold_before = 0;  // up to `last_end`
         // Metrics: the node and time of the last reading, and of the last statement, which took
         // `left_ticks`.
         CellIndex counted = 0;
@@ -77,6 +106,7 @@ class Replay {
     CellIndex meeting(CellIndex from, CellIndex to);
     void adopt_intervals();
     void add_time(CellIndex cell, uint64_t ticks);
+    static void add_limits(Node* of, uint64_t ticks);
 
     void enter(ThreadState* thread, CellIndex cell, uint64_t at);
     void leave(ThreadState* thread, CellIndex cell, uint64_t at);
@@ -90,6 +120,7 @@ class Replay {
     void add_counts(ThreadState* thread, const Event& event);
     void add_read(const ThreadState& thread, CellIndex cell, uint64_t entries, uint64_t ticks);
     void add_levels();
+    UntoldTime untold_of(CellIndex root);
     void move(ThreadState* thread, const Event& event);
     void add_partner(CommPart* part, uint32_t rank, uint64_t sent, uint64_t received,
                      uint64_t ticks);
