@@ -52,7 +52,7 @@ std::string control_text(const Event& event) {
         case EventControl::kGap: {
             uint64_t lost = 0;
             for (uint32_t i = 0; i < event.more; ++i) lost += event.values[i];
-            return fmt::format("{} records were lost before", lost);
+            return fmt::format("{} records were lost", lost);
         }
         case EventControl::kOn:
             return "events on";
@@ -109,7 +109,7 @@ std::vector<LastOfThread> read_all(Timeline* timeline) {
     TimelineEvent event;
     while (timeline->next(&event)) {
         LastOfThread& thread = last[event.thread];
-        if (thread.is_over) {
+        if (thread.is_over && event.kind == TimelineKind::kEnd) {
             thread.open.push_back(event.place);
             continue;
         }

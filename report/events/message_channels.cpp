@@ -1,6 +1,9 @@
 // See message_channels.h.
 #include "report/events/message_channels.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace dwell {
 namespace {
 
@@ -9,9 +12,9 @@ constexpr size_t kMostUnmet = 1 << 16;  // likewise
 
 }  // namespace
 
-MessageMatches::End MessageMatches::Queue::pop(size_t at) {
+MessageMatches::NotedEnd MessageMatches::Queue::pop(size_t at) {
     first += at;
-    const End end = ends[first++];
+    const NotedEnd end = ends[first++];
     if (first > ends.size() / 2) {
         ends.erase(ends.begin(), ends.begin() + static_cast<ptrdiff_t>(first));
         first = 0;
@@ -19,22 +22,45 @@ MessageMatches::End MessageMatches::Queue::pop(size_t at) {
     return end;
 }
 
-void MessageMatches::note(uint32_t own, const Event& record, uint64_t ns, bool one_clock) {
+void MessageMatches::Joined::join(const NotedEnd& send, const NotedEnd& receive) {
+    const bool both = send.end.is_shown && receive.end.is_shown;
+    is_shown[0][send.number] = is_shown[1][receive.number] = both;
+    shown += both ? 1 : 0;
+    split += send.end.is_shown != receive.end.is_shown ? 1 : 0;
+}
+
+void MessageMatches::note_loss(uint32_t rank) {
+    if (rank >= losses_.size()) losses_.resize(rank + size_t{1});
+    losses_[rank] += 1;
+}
+
+void MessageMatches::note(uint32_t own, const Event& record, const End& end) {
     const bool sends = record.kind == EventKind::kSend;
     if (channels_.size() >= most_) {
         forget_whole_ones();
         has_forgotten_ = true;
         most_ = std::max(most_, 2 * channels_.size());
     }
-    Channel& channel = channels_[ChannelKey::of(own, record)];
-    const End end{sends ? channel.sends++ : channel.receives++,
-                  record.more != 0 ? record.values[0] : 0, ns};
-    if (channel.agrees) compare(&channel, sends, end, one_clock);
-    meet(&channel, sends, end);
+    const ChannelKey key = ChannelKey::of(own, record);
+    Channel& channel = channels_[key];
+    const auto losses_of = [this](uint32_t rank) {
+        return rank < losses_.size() ? losses_[rank] : 0;
+    };
+    channel.losses[0] = losses_of(key.from);
+    // What was on the way may have been received meanwhile.
+    if (std::exchange(channel.losses[1], losses_of(key.to)) != channel.losses[1])
+        channel.on_way = Queue();
+    const NotedEnd noted{end, channel.ends[sends ? 0 : 1]++,
+                         record.more != 0 ? record.values[0] : 0};
+    channel.shown[sends ? 0 : 1] += end.is_shown ? 1 : 0;
+    channel.by_number.add_end(sends);
+    channel.by_time.add_end(sends);
+    if (channel.agrees) compare(&channel, sends, noted);
+    meet(&channel, sends, noted);
 }
 
 // With the other end of the same number.
-void MessageMatches::compare(Channel* channel, bool sends, const End& end, bool one_clock) {
+void MessageMatches::compare(Channel* channel, bool sends, const NotedEnd& end) {
     if (channel->unmet.size() == 0) channel->unmet_are_sends = sends;
     if (channel->unmet_are_sends == sends) {
         channel->unmet.push(end);
@@ -42,17 +68,17 @@ void MessageMatches::compare(Channel* channel, bool sends, const End& end, bool 
         if (channel->unmet.size() > kMostUnmet) channel->agrees = false;
         return;
     }
-    const End other = channel->unmet.pop();
+    const NotedEnd other = channel->unmet.pop();
     channel->agrees = other.bytes == end.bytes;
-    if (!sends || other.ns == end.ns || !one_clock) return;
+    channel->by_number.join(sends ? end : other, sends ? other : end);
+    if (!sends || other.end.ns == end.end.ns || !end.end.has_one_clock) return;
     channel->early += 1;
-    channel->earliest_ns = std::max(channel->earliest_ns, end.ns - other.ns);
+    channel->earliest_ns = std::max(channel->earliest_ns, end.end.ns - other.end.ns);
 }
 
 // As if others were lost.
-void MessageMatches::meet(Channel* channel, bool sends, const End& end) {
+void MessageMatches::meet(Channel* channel, bool sends, const NotedEnd& end) {
     Queue& on_way = channel->on_way;
-    channel->is_met[sends ? 0 : 1].push_back(false);
     if (sends) {
         on_way.push(end);
         if (on_way.size() > kMostOnWay) on_way.pop();
@@ -60,17 +86,20 @@ void MessageMatches::meet(Channel* channel, bool sends, const End& end) {
     }
     for (size_t at = 0; at < on_way.size(); ++at) {
         if (on_way.ends[on_way.first + at].bytes != end.bytes) continue;
-        channel->is_met[0][on_way.pop(at).number] = true;
-        channel->is_met[1].back() = true;
+        channel->by_time.join(on_way.pop(at), end);
         return;
     }
 }
 
 bool MessageMatches::is_whole(const Channel& channel) {
-    return channel.agrees && 2 * channel.early <= std::min(channel.sends, channel.receives);
+    return channel.losses[0] + channel.losses[1] == 0 && channel.agrees &&
+           2 * channel.early <= std::min(channel.ends[0], channel.ends[1]);
 }
 
-void MessageMatches::add_early(const Channel& channel) {
+void MessageMatches::add(const Channel& channel, const Joined& joined) {
+    split_ += joined.split;
+    alone_ += channel.shown[0] + channel.shown[1] - 2 * joined.shown - joined.split;
+    if (&joined != &channel.by_number) return;
     early_ += channel.early;
     earliest_ns_ = std::max(earliest_ns_, channel.earliest_ns);
 }
@@ -79,8 +108,9 @@ void MessageMatches::add_early(const Channel& channel) {
 void MessageMatches::forget_whole_ones() {
     for (auto at = channels_.begin(); at != channels_.end();) {
         const Channel& channel = at->second;
-        const bool is_over = is_whole(channel) && channel.sends == channel.receives;
-        if (is_over) add_early(channel);
+        const bool is_over =
+            is_whole(channel) && channel.ends[0] == channel.ends[1] && channel.by_number.split == 0;
+        if (is_over) add(channel, channel.by_number);
         at = is_over ? channels_.erase(at) : std::next(at);
     }
 }
@@ -88,21 +118,14 @@ void MessageMatches::forget_whole_ones() {
 void MessageMatches::end_of_notes() {
     forget_whole_ones();
     for (auto& [key, channel] : channels_) {
-        const uint64_t whole = std::min(channel.sends, channel.receives);
-        std::vector<bool>* const is_met = channel.is_met;
-        if (has_forgotten_ || is_whole(channel)) {
-            // Of what was forgotten, numbers are not known.
-            is_met[0].assign(channel.sends, false);
-            is_met[1].assign(channel.receives, false);
-            for (uint64_t i = 0; i < whole && !has_forgotten_; ++i)
-                is_met[0][i] = is_met[1][i] = true;
-            if (!has_forgotten_) add_early(channel);
-        } else {
-            guessed_ += static_cast<uint64_t>(std::count(is_met[0].begin(), is_met[0].end(), true));
-        }
-        for (int i = 0; i < 2; ++i)
-            alone_ += static_cast<uint64_t>(std::count(is_met[i].begin(), is_met[i].end(), false));
         channel.unmet = channel.on_way = Queue();
+        // Of what was forgotten, numbers are not known.
+        if (has_forgotten_) channel.by_number = channel.by_time = Joined();
+        const bool whole = is_whole(channel);
+        add(channel, whole ? channel.by_number : channel.by_time);
+        guessed_ += whole ? 0 : channel.by_time.shown;
+        if (whole) channel.by_time = std::move(channel.by_number);
+        channel.by_number = Joined();
     }
 }
 
@@ -115,9 +138,9 @@ bool MessageMatches::has_other_end(uint32_t own, const Event& record) {
     const auto found = channels_.find(ChannelKey::of(own, record));
     if (found == channels_.end()) return true;
     const int end = record.kind == EventKind::kSend ? 0 : 1;
-    const std::vector<bool>& is_met = found->second.is_met[end];
+    const std::vector<bool>& is_shown = found->second.by_time.is_shown[end];
     const uint64_t number = found->second.seen[end]++;
-    return number < is_met.size() && is_met[number];
+    return number < is_shown.size() && is_shown[number];
 }
 
 }  // namespace dwell

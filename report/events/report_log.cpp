@@ -2,10 +2,12 @@
 #include "report/events/report_log.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "report/console/output.h"
 #include "report/events/timeline_notes.h"
 #include "report/results/show.h"
+#include "runtime/process/event_settings.h"
 #include "summarize/events/event_stream.h"
 #include "summarize/events/log_set.h"
 #include "summarize/events/replay.h"
@@ -14,8 +16,33 @@
 namespace dwell {
 namespace {
 
-tl::expected<Profile, std::string> profile_of(const std::string& path, uint64_t* incomplete,
-                                              TimelineNotes* notes, bool* has_waits) {
+// What the figures of a log lack, beside losses.
+struct Lacks {
+    uint64_t incomplete = 0;  // calls
+    bool waits = false;
+    bool times = false;  // events were off
+    bool sites = false;
+    uint32_t kinds = 0;
+};
+
+std::string names_of_kinds(uint32_t kinds) {
+    constexpr std::pair<uint32_t, const char*> kNames[] = {
+        {event_bit(SiteKind::kCommunication), "MPI calls other than collectives"},
+        {kCollectiveEvents, "collectives"},
+        {kProcedureEvents, "procedures"},
+        {event_bit(SiteKind::kLoop), "loops"},
+        {kBlockEvents, "blocks"},
+        {event_bit(SiteKind::kOpenMp), "OpenMP"},
+        {event_bit(SiteKind::kIo), "I/O"}};
+    std::string text;
+    for (const auto& [kind, name] : kNames) {
+        if ((kinds & kind) != 0) text += (text.empty() ? "" : ", ") + std::string(name);
+    }
+    return text;
+}
+
+tl::expected<Profile, std::string> profile_of(const std::string& path, Lacks* lacks,
+                                              TimelineNotes* notes) {
     auto logs = LogSet::open(find_logs(path));
     if (!logs) return tl::make_unexpected(logs.error());
     notes->unfinished_logs = logs->unfinished();
@@ -25,7 +52,12 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, uint64_t*
     for (SetProcess& process : logs->processes()) {
         notes->filter += process.records.filter;
         notes->is_filtered = notes->is_filtered || process.records.is_filtered;
-        *has_waits = *has_waits && (process.records.header.flags & kFileWaits) != 0;
+        const FileHeader& header = process.records.header;
+        lacks->waits = lacks->waits || (header.flags & kFileWaits) == 0;
+        lacks->times = lacks->times || (header.events_in_part & kEventsInWindows) != 0;
+        lacks->sites = lacks->sites || (header.events_in_part & kEventsOfSites) != 0;
+        lacks->kinds |= header.events_left_out;
+        add_levels(process.records.levels, notes);
         link_cells(&process.records);
         Replay replay(&process.records);
         for (const SetThread& thread : process.threads) {
@@ -37,7 +69,8 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, uint64_t*
         const SparseBytes& cells = process.records.cells;
         if (!replay.finish() || !add_record_file(&merged, cells.data(), cells.size()))
             return tl::make_unexpected(path + ": there is no memory for its profile");
-        *incomplete += replay.incomplete();
+        lacks->incomplete += replay.incomplete();
+        lacks->times = lacks->times || replay.was_off();
         notes->lost_records += replay.lost();
     }
     return build_profile(merged);
@@ -51,21 +84,30 @@ bool is_event_log(const std::string& path) {
 }
 
 int report_log_command(const ReportOptions& options) {
-    uint64_t incomplete = 0;
+    Lacks lacks;
     TimelineNotes notes;
-    bool has_waits = true;
-    const auto profile = profile_of(options.source, &incomplete, &notes, &has_waits);
+    const auto profile = profile_of(options.source, &lacks, &notes);
     if (!profile) {
         say(profile.error());
         return 1;
     }
     say("this is computed from events: for whom a rank waited, and why, is not in them");
-    if (!has_waits && profile->world_size > 1)
+    if (lacks.waits && profile->world_size > 1)
         say("waiting is not in the log: it counts as transfer");
+    if (lacks.times)
+        say("events were off for a time (--events-window, dwell events): counts and times are of "
+            "the rest");
+    if (const std::string kinds = names_of_kinds(lacks.kinds); !kinds.empty())
+        say("the log has no " + kinds + " (--events): their time is in what is around them");
+    if (lacks.sites)
+        say("sites that are off have no events (--events-sites): their time is in what is around "
+            "them");
     say_what_is_missing(notes);
+    if (notes.reduced_calls != 0)
+        say("of these calls bytes, shortest and longest times are missing");
     if (notes.is_filtered) say("the figures are of what the filter left");
-    if (incomplete != 0)
-        say(std::to_string(incomplete) + " calls that the log holds in part are left out");
+    if (lacks.incomplete != 0)
+        say(std::to_string(lacks.incomplete) + " calls that the log holds in part are left out");
     return show_profile(*profile, options);
 }
 

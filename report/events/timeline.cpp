@@ -47,7 +47,6 @@ void Timeline::find_window(const EventWindow& window) {
         static_cast<double>(logs_->processes().front().records.header.ticks_per_second);
     from_ticks_ = beginning_ + static_cast<uint64_t>(window.from_s * rate);
     if (window.to_s != 0) to_ticks_ = beginning_ + static_cast<uint64_t>(window.to_s * rate);
-    channels_ = std::make_unique<MessageChannels>();
 }
 
 void Timeline::rewind() {
@@ -56,7 +55,6 @@ void Timeline::rewind() {
     is_held_.assign(processes_.size(), 0);
     notes_.without_begin = notes_.without_end = notes_.without_place = notes_.unknown = 0;
     notes_.begun_before = notes_.ended_after = split_ = 0;
-    if (channels_) channels_->clear();
     matches_->rewind();
     pass_ = is_matching_ ? 0 : pass_ + 1;
     events_ = 0;
@@ -72,12 +70,13 @@ void Timeline::rewind() {
         source->begins_due = source->ends_due = 0;
         source->lost_before = 0;
         source->tid = 0;
-        source->has_ended = false;
+        source->has_ended = source->is_off = false;
+        source->missed = source->lost_told = 0;
         source->ticks = 0;
-        source->at_end = source->is_cut = false;
+        source->at_end = source->is_cut = source->has_gap_due = false;
         advance(source);
-        if (from_ticks_ != 0) enter_window(source);
-        if (source->at_end && source->open.empty()) continue;
+        if (from_ticks_ != 0 && !is_matching_) enter_window(source);
+        if (is_finished(*source)) continue;
         if (source->begins_due != 0) source->ns = ns_of(*source, from_ticks_);
         heap_.push_back(source);
     }
@@ -88,7 +87,6 @@ bool Timeline::is_chosen(uint32_t rank) const { return is_rank_in(choice_.ranks.
 
 // Passes over what is before the window.
 void Timeline::enter_window(Source* source) {
-    const uint32_t own = processes_[source->process].rank;
     std::vector<Source::Open>& open = source->open;
     for (; !source->at_end && source->ticks < from_ticks_; advance(source)) {
         if (source->has_ended) {
@@ -97,8 +95,7 @@ void Timeline::enter_window(Source* source) {
             continue;
         }
         const Event& record = source->event;
-        if (is_message(record.kind) && has_other_end(*source, record) && is_chosen(record.what))
-            channels_->add(own, record, true);
+        if (is_message(record.kind)) has_other_end(*source, record);  // goes on to the next one
         if (record.kind != EventKind::kEnter && record.kind != EventKind::kLeave) continue;
         const uint32_t node = node_of(*source, record.what);
         if (node == kNoNode) continue;
@@ -191,9 +188,10 @@ bool Timeline::is_kept(const Source& source, const Event& event) {
 
 void Timeline::advance(Source* source) {
     do {
-        if (!read(source)) {
-            source->at_end = true;
-            return;
+        if (!read(source)) return end_source(source);
+        if (is_control(source->event, EventControl::kGap)) {
+            for (uint32_t i = 0; i < source->event.more; ++i)
+                source->lost_told += source->event.values[i];
         }
         if (is_control(source->event, EventControl::kThread) && source->event.more != 0) {
             const uint64_t before = std::exchange(source->tid, source->event.values[0]);
@@ -203,11 +201,27 @@ void Timeline::advance(Source* source) {
     } while (!is_kept(*source, source->event));
     const uint64_t ticks = source->clock.to_timeline(source->event.time);
     source->ticks = std::max(source->ticks, ticks);  // ends of OpenMP's regions are told late
-    if (source->ticks >= to_ticks_) [[unlikely]] {
+    if (source->ticks >= to_ticks_ && !is_matching_) [[unlikely]] {
         source->ticks = to_ticks_;
         source->at_end = source->is_cut = true;
     }
     source->ns = ns_of(*source, source->ticks);
+}
+
+// The log does not tell of records that a thread lost behind its last one.
+void Timeline::end_source(Source* source) {
+    source->at_end = true;
+    const uint64_t lost = threads_[source->thread].lost_records;
+    source->has_gap_due = !source->of_samples && lost > source->lost_told;
+    if (!source->has_gap_due) return;
+    source->event.kind = EventKind::kControl;
+    source->event.what = static_cast<uint32_t>(EventControl::kGap);
+    source->event.more = 1;
+    source->event.values[0] = lost - source->lost_told;
+}
+
+bool Timeline::is_finished(const Source& source) {
+    return source.at_end && source.open.empty() && !source.has_gap_due;
 }
 
 // Not before the start of the first process, where the clocks of two hosts contradict each other.
@@ -253,10 +267,7 @@ const Event* Timeline::following(uint32_t thread, size_t number) {
     return in_window(source.ahead[number - 1]) ? &source.ahead[number - 1] : nullptr;
 }
 
-bool Timeline::is_over(uint32_t thread) const {
-    const Source& source = *sources_[thread];
-    return source.at_end && source.open.empty();
-}
+bool Timeline::is_over(uint32_t thread) const { return is_finished(*sources_[thread]); }
 
 uint64_t Timeline::lost_words(uint32_t thread) const {
     return sources_[thread]->stream.lost() - sources_[thread]->lost_before;
@@ -294,7 +305,7 @@ bool Timeline::next(TimelineEvent* event) {
             continue;
         }
         const bool shown = take(source, event);
-        if (source->at_end && source->open.empty()) {
+        if (is_finished(*source)) {
             heap_.pop_back();
         } else {
             std::push_heap(heap_.begin(), heap_.end(), is_later);
@@ -329,14 +340,42 @@ bool Timeline::is_matched(const Event& record) const {
     return record.more == 2 && record.what < hosts_.size() && hosts_[record.what] != 0;
 }
 
+// Whether messages are missing before the source's record.
+bool Timeline::lacks_messages(Source* source) {
+    constexpr auto kMessages = static_cast<uint32_t>(EventLoss::kMessages);
+    const Event& record = source->event;
+    const uint64_t missed = source->stream.lost() + source->stream.skipped();
+    const bool misses_words = std::exchange(source->missed, missed) != missed;
+    const bool was_off = std::exchange(source->is_off, is_control(record, EventControl::kOff));
+    const bool is_gap = is_control(record, EventControl::kGap) &&
+                        (record.more <= kMessages || record.values[kMessages] != 0);
+    return misses_words || was_off || is_gap;
+}
+
+void Timeline::note_message(const Source& source) {
+    const uint32_t own = processes_[source.process].rank;
+    const bool is_shown =
+        source.ticks >= from_ticks_ && source.ticks < to_ticks_ && is_wanted(source, source.event);
+    matches_->note(own, source.event,
+                   {source.ns, hosts_[own] == hosts_[source.event.what], is_shown});
+}
+
 // Notes which messages have both ends.
 void Timeline::match_messages() {
     bool may_have_some = false;
+    bool lacks_some = false;  // for a time
     for (size_t i = 0; i < names_->merged.nodes.size(); ++i) {
-        may_have_some |=
-            names_->merged.nodes[i].kind == static_cast<uint8_t>(SiteKind::kCommunication);
+        if (names_->merged.nodes[i].kind != static_cast<uint8_t>(SiteKind::kCommunication))
+            continue;
+        may_have_some = true;
+        lacks_some = lacks_some || (i < is_reduced_.size() && is_reduced_[i]);
     }
     if (!may_have_some) return;
+    for (const SetProcess& process : logs_->processes()) {
+        const FileHeader& header = process.records.header;
+        if (lacks_some || header.events_in_part != 0)
+            matches_->note_loss(static_cast<uint32_t>(std::max(header.rank, 0)));
+    }
     std::map<std::string, uint32_t> numbers;
     for (const TimelineProcess& process : processes_) {
         if (process.rank >= hosts_.size()) hosts_.resize(process.rank + size_t{1});
@@ -376,11 +415,10 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
     event->thread = source->thread;
     event->is_split = false;
     if (is_matching_) [[unlikely]] {
-        const Event& record = source->event;
-        if (is_message(record.kind) && is_matched(record)) {
-            const uint32_t own = processes_[source->process].rank;
-            matches_->note(own, record, source->ns, hosts_[own] == hosts_[record.what]);
-        }
+        source->has_gap_due = false;
+        if (source->at_end) return false;
+        if (lacks_messages(source)) matches_->note_loss(processes_[source->process].rank);
+        if (is_message(source->event.kind) && is_matched(source->event)) note_message(*source);
         advance(source);
         return false;
     }
@@ -395,6 +433,13 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         source->begins_due -= 1;
         if (source->begins_due == 0) source->ns = ns_of(*source, source->ticks);
         return is_shown;
+    }
+    if (source->at_end && source->open.empty()) {
+        source->has_gap_due = false;
+        event->kind = TimelineKind::kOther;
+        event->place = kNoPlace;
+        event->event = source->event;
+        return true;
     }
     if (source->at_end) {
         const bool is_shown = take_end(source, event);
@@ -457,10 +502,8 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         event->kind = TimelineKind::kMark;
     } else if (is_message(record.kind) && is_shown) {
         const bool is_partner_chosen = is_chosen(record.what);
-        event->is_split = !is_whole;
-        if (is_whole && channels_ && is_partner_chosen)
-            event->is_split = channels_->add(processes_[source->process].rank, record, false);
-        if (is_whole && (event->is_split || !is_partner_chosen)) split_ += 1;
+        event->is_split = !is_whole || !is_partner_chosen;
+        split_ += is_partner_chosen ? 0 : 1;
     }
     advance(source);
     return is_shown;
@@ -478,7 +521,7 @@ const TimelineNotes& Timeline::notes() {
         notes_.overwritten_words += overwrites ? lost + untimed : 0;
         notes_.damaged_blocks += source->stream.damaged();
     }
-    notes_.split_messages = split_ + (channels_ ? channels_->without_receive() : 0);
+    notes_.split_messages = split_ + matches_->split();
     return notes_;
 }
 

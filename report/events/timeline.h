@@ -20,7 +20,6 @@
 
 namespace dwell {
 
-class MessageChannels;
 class MessageMatches;
 
 struct TimelineProcess {
@@ -58,7 +57,7 @@ struct TimelineEvent {
     uint64_t ns;  // since the first process began
     uint32_t thread;
     uint32_t place;  // of kBegin, kEnd, kMark, and of samples
-    bool is_split;   // a message whose other end is before the window, or in none of the logs
+    bool is_split;   // a message whose other end is not among the events
     Event event;
 };
 
@@ -127,12 +126,15 @@ class Timeline {
     void match_messages();
     bool is_matched(const Event& record) const;
     bool has_other_end(const Source& source, const Event& record);
+    void note_message(const Source& source);
+    static bool lacks_messages(Source* source);
     void find_window(const EventWindow& window);
     void enter_window(Source* source);
     void add_metrics(const LogProcess& process, TimelineProcess* described);
     static bool pull(Source* source);
     static bool read(Source* source);
     void advance(Source* source);
+    void end_source(Source* source);
     bool is_kept(const Source& source, const Event& event);
     uint64_t ns_of(const Source& source, uint64_t ticks) const;
     static bool is_later(const Source* a, const Source* b);
@@ -143,6 +145,7 @@ class Timeline {
     bool is_wanted(const Source& source, const Event& record) const;
     bool take(Source* source, TimelineEvent* event);
     bool take_end(Source* source, TimelineEvent* event);
+    static bool is_finished(const Source& source);
     void tell_progress();
 
     TimelineChoice choice_;
@@ -163,7 +166,6 @@ class Timeline {
     bool is_matching_ = false;      // the pass that notes messages
     std::vector<bool> is_reduced_;  // by merged node: without events for a time (--events-rate)
     std::vector<uint32_t> hosts_;   // by rank, where there may be messages; 0: in no log
-    std::unique_ptr<MessageChannels> channels_;  // null: there is no window
     TimelineNotes notes_;
     uint64_t from_ticks_ = 0;  // window
     uint64_t to_ticks_ = UINT64_MAX;

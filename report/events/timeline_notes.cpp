@@ -3,12 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string>
 
 #include "report/console/output.h"
 #include "report/filter/event_filters.h"
 
 namespace dwell {
+
+void add_levels(const std::vector<LevelChange>& levels, TimelineNotes* notes) {
+    std::set<CellIndex> reduced;
+    for (const LevelChange& change : levels) {
+        if (change.count != 0) reduced.insert(change.node);
+        notes->reduced_calls += change.count;
+    }
+    notes->reduced_places += reduced.size();
+}
 
 void say_what_is_missing(const TimelineNotes& notes) {
     const auto told = [](uint64_t count, const std::string& text) {
@@ -19,11 +29,9 @@ void say_what_is_missing(const TimelineNotes& notes) {
     told(notes.undescribed, "processes that a log does not describe are left out");
     told(notes.damaged_blocks, "blocks of a log are damaged and left out");
     told(notes.lost_records, "records were lost in full rings");
-    if (notes.reduced_places != 0) {
-        say(fmt::format(
-            "{} places had too many events (--events-rate): {} calls of them are only counted",
-            notes.reduced_places, notes.reduced_calls));
-    }
+    told(notes.reduced_calls,
+         fmt::format("calls of {} places with too many events are only counted (--events-rate)",
+                     notes.reduced_places));
     if (notes.is_filtered) say(line_of_log(notes.filter, notes.unfinished_logs != 0));
     told(notes.lost_words, "words are missing in the logs");
     told(notes.overwritten_words,
@@ -33,10 +41,10 @@ void say_what_is_missing(const TimelineNotes& notes) {
     told(notes.unknown, "records of kinds that this version does not know are left out");
     told(notes.without_begin, "ends without a beginning are left out");
     told(notes.without_end, "calls without an end are closed where something around them ended");
-    told(notes.lone_messages,
-         "sends and receives have no other end in the logs, so they have no arrow");
+    told(notes.lone_messages, "sends and receives have no other end in the logs");
     told(notes.guessed_messages,
-         "messages are joined by order and size: others of the same ranks and tag are missing");
+         "messages are joined by order and size, which may be wrong: the logs lack others of the "
+         "same ranks and tag");
     if (notes.early_receives != 0) {
         say(
             fmt::format("{} receives come before their sends, by up to {:.3f} us: times of waiting "

@@ -3,6 +3,7 @@
 #define DWELL_REPORT_EVENTS_TIMELINE_NOTES_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "summarize/events/event_log.h"
 
@@ -38,6 +39,8 @@ struct TimelineNotes {
     uint64_t split_messages = 0;  // with one end
 };
 
+// What of a process had too many events (--events-rate).
+void add_levels(const std::vector<LevelChange>& levels, TimelineNotes* notes);
 void say_what_is_missing(const TimelineNotes& notes);
 
 }  // namespace dwell

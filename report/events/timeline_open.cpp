@@ -50,8 +50,8 @@ tl::expected<Timeline, std::string> Timeline::open(const std::vector<std::string
     }
     if (timeline.processes_.empty() && !choice.ranks.empty())
         return tl::make_unexpected("the logs have no events of the ranks " + choice.ranks);
-    timeline.match_messages();
     if (choice.window.is_timed) timeline.find_window(choice.window);
+    timeline.match_messages();
     timeline.rewind();
     if (timeline.heap_.empty() && choice.window.is_timed)
         return tl::make_unexpected(std::string("the logs have no events in this window"));
@@ -104,9 +104,8 @@ bool Timeline::add_process(SetProcess* process, const FileHeader& reviewed) {
     std::set<CellIndex> reduced;
     for (const LevelChange& change : process->records.levels) {
         if (change.level != EventLevel::kEvents) reduced.insert(change.node);
-        notes_.reduced_calls += change.count;
     }
-    notes_.reduced_places += reduced.size();
+    add_levels(process->records.levels, &notes_);
     for (const CellIndex cell : reduced) {
         if (cell >= nodes.size() || nodes[cell] == kNoNode) continue;
         if (nodes[cell] >= is_reduced_.size()) is_reduced_.resize(nodes[cell] + size_t{1});

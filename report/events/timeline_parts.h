@@ -48,9 +48,13 @@ struct Timeline::Source {
     uint32_t begins_due = 0;   // innermost ones, to be begun where the window begins
     uint32_t ends_due = 0;     // innermost ones to be ended before `event`
     uint64_t lost_before = 0;  // words, before the window
+    uint64_t missed = 0;       // words, when lacks_messages() looked last
     uint64_t tid = 0;          // of the thread whose records these are
     bool has_ended = false;    // that thread, and its record is another one's
+    bool is_off = false;       // since the last record, by order or window
+    uint64_t lost_told = 0;    // records, in the log so far
     bool at_end = false;
+    bool has_gap_due = false;  // at the end, of records that were lost behind the last one
     bool is_cut = false;  // by the window's end
     bool has_metrics = false;
     bool of_samples = false;  // these are logged later than they were taken, so they come apart

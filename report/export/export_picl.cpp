@@ -78,7 +78,6 @@ class PiclTrace {
         std::vector<OpenEvent> open;
         size_t known = 0;         // records to come that belong to a statement which has begun
         uint64_t lost_words = 0;  // that were marked
-        uint64_t lost_told = 0;   // records, by the log
         bool is_off = false;      // until the next event, for lack of room or by order
     };
 
@@ -196,7 +195,7 @@ class PiclTrace {
                 break;
             }
             case TimelineKind::kOther:
-                add_other(event.event, &state);
+                add_other(event, &state);
         }
         mark_losses(event.thread, &state);
         if (timeline_.is_over(event.thread)) end(process);
@@ -252,10 +251,12 @@ class PiclTrace {
         state->known = 0;
     }
 
-    void add_other(const Event& record, ThreadState* state) {
+    void add_other(const TimelineEvent& event, ThreadState* state) {
+        const Event& record = event.event;
         if (record.kind == EventKind::kControl) {
             if (is_control(record, EventControl::kGap)) {
-                for (uint32_t i = 0; i < record.more; ++i) state->lost_told += record.values[i];
+                // None follows.
+                if (timeline_.is_over(event.thread)) mark_loss(event.thread, state);
             } else if (is_control(record, EventControl::kOff)) {
                 put_levels(0);
                 state->is_off = true;
@@ -282,12 +283,13 @@ class PiclTrace {
         const uint64_t words = timeline_.lost_words(thread);
         const Event* const next = timeline_.following(thread, 0);
         const bool is_gap = next != nullptr && is_control(*next, EventControl::kGap);
-        const TimelineThread& of = timeline_.threads()[thread];
-        const bool ends_so = next == nullptr && of.lost_records > state->lost_told &&
-                             timeline_.is_over(thread) && !state->is_off;
-        if (words == state->lost_words && !is_gap && !ends_so) return;
+        if (words == state->lost_words && !is_gap) return;
         state->lost_words = words;
-        const bool overwrites = of.policy == EventPolicy::kOverwrite;
+        mark_loss(thread, state);
+    }
+
+    void mark_loss(uint32_t thread, ThreadState* state) {
+        const bool overwrites = timeline_.threads()[thread].policy == EventPolicy::kOverwrite;
         put(PiclRecordType::kMark, overwrites ? kPiclOverwriting : kPiclBufferFull, {});
         state->is_off = !overwrites;
     }

@@ -543,6 +543,12 @@ struct ProcessUsage {
     uint64_t storage_written_bytes;
 };
 
+// Beside kinds, what may have no events by choice.
+enum EventParts : uint32_t {
+    kEventsInWindows = 1,  // all that is outside of --events-window
+    kEventsOfSites = 2,    // sites that --events-sites has off
+};
+
 struct FileHeader {
     uint64_t magic;
     uint32_t version;
@@ -620,7 +626,9 @@ struct FileHeader {
     uint32_t event_dumps;  // how often the newest events were asked for (EventPolicy::kOverwrite)
     int32_t event_reader;  // process id of who reads the rings; 0: nobody
     uint32_t without_events_said;  // of threads_without_events, what a reader has reported
-    uint64_t unused[2];
+    uint32_t events_left_out;  // kinds that were not chosen (EventKindWord::kinds)
+    uint32_t events_in_part;   // EventParts
+    uint64_t unused;
 };
 constexpr uint32_t kHeaderCells = 21;
 constexpr int32_t kWentOn = -1;

@@ -173,6 +173,9 @@ void fill_header(int rank) {
     note_processors();
     choose_sampling();
     header->sample_hz = g_process.options.sample_hz;
+    header->events_left_out = ~g_process.options.event_kinds;
+    header->events_in_part = (*g_process.options.event_window != '\0' ? kEventsInWindows : 0u) |
+                             (*g_process.options.event_sites != '\0' ? kEventsOfSites : 0u);
     header->call_cost_ticks = g_process.call_cost_ticks;
     if (profile_reduced_sites()) header->flags |= kFileSitesOff;
     if (g_process.options.io) header->flags |= kFileIo;

@@ -155,7 +155,8 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
         thread.untold = untold_of(part<ThreadRecord>(thread.record)->root);
     }
     thread.last_end = std::max(process_.header.start_ticks, process_.header.reset_ticks);
-    uint64_t begin = number == 0 ? thread.last_end : 0;
+    thread.is_off = (process_.header.events_in_part & kEventsInWindows) != 0;
+    uint64_t begin = number == 0 && !thread.is_off ? thread.last_end : 0;
     Event event;
     uint64_t lost_words = 0;
     while (!has_failed_ && stream->next(&event)) {
@@ -194,6 +195,7 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
                 break;
             case EventKind::kControl:
                 if (is_control(event, EventControl::kFlushed)) break;
+                if (is_control(event, EventControl::kOff)) was_off_ = thread.is_off = true;
                 thread.is_moved = is_control(event, EventControl::kMoved);
                 if (is_control(event, EventControl::kRealTime) && event.more != 0)
                     thread.real_ahead = event.values[0];
@@ -204,7 +206,9 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
                     thread.open.clear();
                     thread.last = 0;
                     thread.separate = 0;
-                    if (number != 0) thread.last_end = event.time;
+                    if (number != 0 || thread.is_off) thread.last_end = event.time;
+                    thread.untold_before = thread.untold.until(event.time + thread.real_ahead);
+                    thread.is_off = false;
                 }
                 break;
             default:

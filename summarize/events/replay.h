@@ -48,6 +48,8 @@ class Replay {
     uint64_t incomplete() const { return incomplete_; }
     // Records that found no room in a ring.
     uint64_t lost() const { return lost_; }
+    // Events were off for a time.
+    bool was_off() const { return was_off_; }
 
   private:
     // Of an entry that went on below other nodes: the first one, which has its limits.
@@ -80,6 +82,7 @@ class Replay {
         uint64_t newest = 0;
         bool is_moved = false;        // the next enter or leave
         std::vector<Moved> moving{};  // that have left one node and not yet entered the next
+        bool is_off = false;          // nothing was written since the last record
         bool moves = false;           // the last enter or leave was of such an entry
         UntoldTime untold{};
         uint64_t real_ahead = 0;   // real ticks less virtual ones
@@ -133,6 +136,7 @@ class Replay {
     CellIndex next_ = 0;
     uint64_t incomplete_ = 0;
     uint64_t lost_ = 0;
+    bool was_off_ = false;
     bool has_failed_ = false;
 };
 

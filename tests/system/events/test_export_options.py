@@ -96,14 +96,14 @@ def window():
 
 @case
 def window_of_other_formats():
-    """The same window: no receive without its send where readers match them by their order."""
+    """The same window: only messages with both ends where readers match them by their order."""
     known_log()
     trace = Epilog(exported("epilog", "--window", "2-7")[0])
-    check_equal([event["tag"] for event in trace.of("MPI_SEND")], [2, 1, 3], "sends of EPILOG")
+    check_equal([event["tag"] for event in trace.of("MPI_SEND")], [2, 1], "sends of EPILOG")
     check_equal([(event["tag"], round(event["send"]["time"], 6)) for event in trace.of("MPI_RECV")],
                 [(2, 3.0), (1, 5.0)], "receives of EPILOG")
     archive = Archive(exported("otf2", "--window", "2-7")[0]).check()
-    for kind, tags in (("MPI_SEND", "213"), ("MPI_RECV", "21")):
+    for kind, tags in (("MPI_SEND", "21"), ("MPI_RECV", "21")):
         check_equal([numbers(event[3])["Tag"] for event in archive.of(kind)], list(tags), f"{kind} of OTF2")
     with open(exported("chrome", "--window", "2-7")[0], encoding="utf-8") as stream:
         found = [event for event in json.load(stream)["traceEvents"] if event["ph"] in "sf"]
@@ -111,7 +111,7 @@ def window_of_other_formats():
     for event in found:
         ids.setdefault(event["id"], []).append((event["ph"], event["ts"]))
     check_equal(sorted(ids.values(), key=lambda one: one[0][1]),
-                [[("s", 3e6), ("f", 4.5e6)], [("s", 5e6), ("f", 5.5e6)], [("s", 6e6)]], "flows of Chrome's format")
+                [[("s", 3e6), ("f", 4.5e6)], [("s", 5e6), ("f", 5.5e6)]], "flows of Chrome's format")
     file = sddf_reader.read(exported("sddf", "--window", "2-7")[0])
     check_equal(len(file.of("enter")), len(file.of("leave")), "beginnings and ends in SDDF")
     check_equal([record["tag"] for record in file.of("receive")], [1, 2, 1], "receives of SDDF")

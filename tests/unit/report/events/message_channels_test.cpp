@@ -34,11 +34,20 @@ class Matches {
         EXPECT_EQ(pass(), first);
         return first;
     }
+    Matches& lose(uint32_t rank) {
+        matches_.note_loss(rank);
+        return *this;
+    }
+    Matches& show(uint64_t from, uint64_t to) {
+        from_ = from;
+        to_ = to;
+        return *this;
+    }
     MessageMatches& operator*() { return matches_; }
 
   private:
     Matches& note(uint32_t own, const Event& record, uint64_t ns) {
-        matches_.note(own, record, ns, true);
+        matches_.note(own, record, {ns, true, ns >= from_ && ns < to_});
         noted_.emplace_back(own, record);
         return *this;
     }
@@ -49,6 +58,8 @@ class Matches {
             found[own] += matches_.has_other_end(own, record) ? '+' : '-';
         return found[0] + " " + found[1];
     }
+    uint64_t from_ = 0;
+    uint64_t to_ = UINT64_MAX;
     MessageMatches matches_;
     std::vector<std::pair<uint32_t, Event>> noted_;
 };
@@ -103,6 +114,38 @@ TEST(MessageMatches, GoBySizeWhereSomeInTheMiddleAreMissing) {
     EXPECT_EQ(matches.ends(), "+-++ +--++");
     EXPECT_EQ((*matches).guessed(), 3u);
     EXPECT_EQ((*matches).alone(), 3u);
+}
+
+// A send and a receive of other messages are lost, so their numbers agree again.
+TEST(MessageMatches, GoByTimeWhereBothEndsAreMissing) {
+    Matches matches;
+    for (uint64_t i = 0; i < 2; ++i) matches.send(8, 100 * i).receive(8, 100 * i + 10);
+    matches.send(8, 200).lose(1);     // its receive is lost
+    matches.lose(0).receive(8, 310);  // its send is lost
+    matches.send(8, 400).receive(8, 410);
+    EXPECT_EQ(matches.ends(), "++-+ ++-+");
+    EXPECT_EQ((*matches).guessed(), 3u);
+    EXPECT_EQ((*matches).alone(), 2u);
+}
+
+// Numbers begin at different messages.
+TEST(MessageMatches, GoByTimeWhereTheBeginningIsMissing) {
+    Matches matches;
+    matches.lose(0).lose(1);
+    for (uint64_t i = 0; i < 3; ++i) matches.send(8, 100 * i).receive(8, 100 * i + 10);
+    EXPECT_EQ(matches.ends(), "+++ +++");
+    EXPECT_EQ((*matches).guessed(), 3u);
+}
+
+// Of four messages the window has one whole, and one end of two.
+TEST(MessageMatches, AreSplitByWhatIsShown) {
+    Matches matches;
+    matches.show(100, 200);
+    matches.send(8, 50).receive(8, 60).send(8, 90).receive(8, 110).send(8, 120).receive(8, 130);
+    matches.send(8, 190).receive(8, 210);
+    EXPECT_EQ(matches.ends(), "--+- --+-");
+    EXPECT_EQ((*matches).split(), 2u);
+    EXPECT_EQ((*matches).alone(), 0u);
 }
 
 TEST(MessageMatches, MayHaveATagEach) {
