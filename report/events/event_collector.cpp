@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "report/console/process.h"
-#include "report/events/event_spill.h"
 #include "report/figures/job_facts.h"
 #include "report/results/finish.h"
 #include "report/results/record_files.h"
@@ -274,13 +273,14 @@ RankFilter* EventCollector::filter_of(Rank* rank) {
     return rank->filter.get();
 }
 
-void EventCollector::filter(Job* job, Rank* rank, const ThreadRecord& thread, uint64_t first_word,
-                            uint64_t base) {
+void EventCollector::filter(Job* job, Rank* rank, const ThreadRecord& thread,
+                            const Portion& portion) {
     const RingOwner owner{thread.number, thread.root, thread.events.ring, thread.events.words};
     RankFilter* const filter = filter_of(rank);
     filter->set_rank(rank->records.header().rank);
     append_filtered(job, rank, owner,
-                    filter->take(rank->records.image(), owner, first_word, base, words_));
+                    filter->take(rank->records.image(), owner, portion.first_word, portion.base,
+                                 portion.words));
 }
 
 // `words` stand for `ring_words` words of the ring from `first_word` on.
@@ -330,7 +330,8 @@ void EventCollector::append(Job* job, Rank* rank, uint32_t thread, uint64_t firs
 }
 
 // What a thread's ring holds. Of a ring that is overwritten, the newest words, at the end.
-void EventCollector::take(Job* job, Rank* rank, CellIndex cell, bool everything) {
+void EventCollector::take(Rank* rank, CellIndex cell, bool everything,
+                          std::vector<Portion>* portions) {
     auto* thread = rank->records.at<ThreadRecord>(cell);
     if (thread == nullptr || thread->events.ring == 0) return;
     EventRing& ring = thread->events;
@@ -342,49 +343,56 @@ void EventCollector::take(Job* job, Rank* rank, CellIndex cell, bool everything)
     if (*end - begin > ring.words) begin = *end - ring.words;
     if (*end <= begin) return;
     const uint64_t now_ns = monotonic_ns();
-    uint64_t& looked_ns = rank->threads.try_emplace(cell, Taken{now_ns}).first->second.looked_ns;
+    Taken& taken = rank->threads.try_emplace(cell, Taken{now_ns}).first->second;
     is_busy_ = is_busy_ || (*end - begin > ring.words / kBusyPart && !everything);
     const bool can_wait = *end - begin < std::min<uint64_t>(kFewWords, ring.words / 4);
-    if (can_wait && !everything && now_ns - looked_ns < kWaits_ns) return;
-    looked_ns = now_ns;
+    if (can_wait && !everything && now_ns - taken.looked_ns < kWaits_ns) return;
+    taken.looked_ns = now_ns;
     const uint64_t* const words = rank->records.at<uint64_t>(ring.ring, ring.words);
     thread = rank->records.at<ThreadRecord>(cell);  // the mapping may have moved
     if (words == nullptr || thread == nullptr) return;
-    words_.clear();
-    uint64_t base = 0;
-    if (filters_ != nullptr) {
-        if (!is_last_part && !filter_of(rank)->goes_on(thread->number, begin))
-            base = base_before(thread->events, words, begin);
-    }
-    for (uint64_t at = begin; at != *end; ++at) words_.push_back(words[at % thread->events.words]);
+    Portion portion{cell, begin, 0, {}};
+    if (!is_last_part && taken.next_word != begin)
+        portion.base = base_before(thread->events, words, begin);
+    for (uint64_t at = begin; at != *end; ++at)
+        portion.words.push_back(words[at % thread->events.words]);
     __atomic_store_n(&thread->events.read, *end, __ATOMIC_RELEASE);
-    size_t skipped = 0;
     if (is_last_part) {
         // What was overwritten meanwhile, and the rest of a record before.
+        size_t skipped = 0;
         const uint64_t now = written(thread->events).value_or(*end);
         if (now - begin > thread->events.words) skipped = now - begin - thread->events.words;
-        skipped = std::min(skipped, words_.size());
-        while (skipped != words_.size() && event_kind(words_[skipped]) == EventKind::kMore)
+        skipped = std::min(skipped, portion.words.size());
+        while (skipped != portion.words.size() &&
+               event_kind(portion.words[skipped]) == EventKind::kMore)
             ++skipped;
-        words_.erase(words_.begin(), words_.begin() + static_cast<ptrdiff_t>(skipped));
+        portion.words.erase(portion.words.begin(),
+                            portion.words.begin() + static_cast<ptrdiff_t>(skipped));
+        portion.first_word += skipped;
     }
-    pass_on(job, rank, cell, begin + skipped, base);
+    portions->push_back(std::move(portion));
 }
 
-// What `words_` holds, whose first is number `first_word` of the thread.
-void EventCollector::pass_on(Job* job, Rank* rank, CellIndex cell, uint64_t first_word,
-                             uint64_t base) {
-    const auto* const thread = rank->records.at<ThreadRecord>(cell);
+void EventCollector::pass_on(Job* job, Rank* rank, Portion* portion) {
+    const auto* const thread = rank->records.at<ThreadRecord>(portion->thread);
     if (thread == nullptr) return;
+    Taken& taken = rank->threads[portion->thread];
     // Nodes belong to a thread, also in a log that nobody closes.
-    if (!std::exchange(rank->threads[cell].is_described, true))
-        add_run(CellUse::kThread, cell, thread, kThreadCells, &rank->new_threads);
-    note_words(rank, words_);
-    if (filters_ != nullptr) {
-        filter(job, rank, *thread, first_word, base);
-    } else {
-        append(job, rank, thread->number, first_word, words_.size(), words_);
+    if (!std::exchange(taken.is_described, true)) {
+        add_run(CellUse::kThread, portion->thread, thread, kThreadCells, &rank->new_threads);
+        job->collected.begins_later |= portion->first_word != 0 && !overwrites(thread->events);
     }
+    note_words(rank, portion->words);
+    const size_t ring_words = portion->words.size();
+    taken.next_word = portion->first_word + ring_words;
+    if (filters_ != nullptr) return filter(job, rank, *thread, *portion);
+    if (portion->base != 0) {
+        const uint64_t base[] = {
+            event_what(EventKind::kControl, static_cast<uint32_t>(EventControl::kBase)),
+            event_more(portion->base)};
+        portion->words.insert(portion->words.begin(), std::begin(base), std::end(base));
+    }
+    append(job, rank, thread->number, portion->first_word, ring_words, portion->words);
 }
 
 // The first one of which `is_wanted` is true; 0: of none.
@@ -401,36 +409,47 @@ CellIndex EventCollector::first_thread(Rank* rank, const Wanted& is_wanted) {
     return 0;
 }
 
-// What threads have flushed comes before what is in their rings. It stays where it is if the log
-// cannot be written.
-void EventCollector::take_spill(Job* job, Rank* rank) {
-    if (access(rank->spill.c_str(), F_OK) != 0 || !job->collected.error.empty()) return;
-    job->collected.bytes_cut +=
-        read_spill(rank->spill, [&](const EventSpill& head, const std::vector<uint64_t>& words) {
-            const CellIndex thread = first_thread(
-                rank, [&](CellIndex, const ThreadRecord& of) { return of.number == head.thread; });
-            if (thread == 0) {
-                job->collected.unwritten += words.size();
-                return;
-            }
-            words_ = words;
-            rank->has_flushed = true;
-            pass_on(job, rank, thread, head.first_word, 0);
-        });
-    if (job->collected.error.empty()) unlink(rank->spill.c_str());
+// What threads have flushed: into `portions`, or if there are none to the log. Returns bytes.
+uint64_t EventCollector::read_spill(Job* job, Rank* rank, std::vector<Portion>* portions) {
+    return rank->spill.read([&](const EventSpill& head, const std::vector<uint64_t>& words) {
+        const CellIndex thread = first_thread(
+            rank, [&](CellIndex, const ThreadRecord& of) { return of.number == head.thread; });
+        if (thread == 0) {
+            job->collected.unwritten += words.size();
+            return;
+        }
+        rank->has_flushed = true;
+        Portion portion{thread, head.first_word, 0, words};
+        if (portions != nullptr) {
+            portions->push_back(std::move(portion));
+        } else {
+            pass_on(job, rank, &portion);
+        }
+    });
 }
 
+// Threads that flush wait for the lock, so it is held only while words are copied. What was flushed
+// comes before what is in the rings. It stays where it is if the log cannot be written.
 void EventCollector::take_all(Job* job, Rank* rank, bool everything) {
+    const bool takes_spill = job->collected.error.empty();
+    constexpr uint64_t kFewBytes = 1 << 20;
+    for (int left = 4; takes_spill && left != 0; --left) {
+        if (read_spill(job, rank, nullptr) < kFewBytes) break;
+    }
     // Who else reads may be stopped, and is not waited for without end.
     for (int left = everything ? kLockTries : 1; !rank->records.try_lock(); usleep(kLockTry_us)) {
         if (--left == 0) return;
     }
-    take_spill(job, rank);
+    std::vector<Portion> portions;
+    if (takes_spill) read_spill(job, rank, &portions);
+    if (takes_spill && job->collected.error.empty())
+        job->collected.bytes_cut += rank->spill.remove();
     first_thread(rank, [&](CellIndex cell, const ThreadRecord& thread) {
-        if (thread.events.ring != 0) take(job, rank, cell, everything);
+        if (thread.events.ring != 0) take(rank, cell, everything, &portions);
         return false;
     });
     rank->records.unlock();
+    for (Portion& portion : portions) pass_on(job, rank, &portion);
 }
 
 bool EventCollector::look(const std::string& directory) {
@@ -501,7 +520,7 @@ std::vector<CollectedEvents> EventCollector::finish() {
         for (Rank& rank : job.ranks) {
             have_flushed = have_flushed || rank.has_flushed;
             // The end of a thread may still have been flushed.
-            if (rank.has_ended && access(rank.spill.c_str(), F_OK) != 0) continue;
+            if (rank.has_ended && access(rank.spill_path.c_str(), F_OK) != 0) continue;
             if (!is_of_another(&rank)) take_all(&job, &rank, true);
             if (rates_.high != 0 && !rank.has_ended) keep_rates(&job, &rank, true);
             close_rank(&job, &rank);

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "report/events/event_spill.h"
 #include "report/events/shared_records.h"
 #include "report/filter/event_filters.h"
 #include "runtime/process/event_settings.h"
@@ -29,6 +30,7 @@ struct CollectedEvents {
     uint64_t unwritten = 0;  // words taken, but not written
     uint64_t threads_without = 0;
     bool are_there = false;           // taken by this process or by another one
+    bool begins_later = false;        // than the events: another one took those before
     std::optional<LogFilter> filter;  // of all ranks
     std::string error;
 };
@@ -58,7 +60,15 @@ class EventCollector {
   private:
     struct Taken {
         uint64_t looked_ns = 0;     // when the thread's events were taken last
+        uint64_t next_word = 0;     // behind those that were passed on
         bool is_described = false;  // in the log
+    };
+    // Words that were taken out of a ring.
+    struct Portion {
+        CellIndex thread;
+        uint64_t first_word;
+        uint64_t base;  // time from which theirs count until the first kBase; 0: not known
+        std::vector<uint64_t> words;
     };
     struct Place {
         EventLevel level = EventLevel::kEvents;
@@ -69,11 +79,13 @@ class EventCollector {
     struct Rank {
         Rank(std::string file, std::string spilled, SharedRecords of, uint32_t in_log)
             : name(std::move(file)),
+              spill_path(spilled),
               spill(std::move(spilled)),
               records(std::move(of)),
               number(in_log) {}
         std::string name;
-        std::string spill;  // path
+        std::string spill_path;
+        SpillReader spill;
         SharedRecords records;
         uint32_t number;
         std::vector<bool> known;              // cells that are in the log
@@ -103,14 +115,13 @@ class EventCollector {
     void find_ranks(const std::string& directory, Job* job);
     void open_log(Job* job, const FileHeader& header);
     void take_all(Job* job, Rank* rank, bool everything);
-    void take_spill(Job* job, Rank* rank);
-    void take(Job* job, Rank* rank, CellIndex cell, bool everything);
+    uint64_t read_spill(Job* job, Rank* rank, std::vector<Portion>* portions);
+    void take(Rank* rank, CellIndex cell, bool everything, std::vector<Portion>* portions);
     template <typename Wanted>
     static CellIndex first_thread(Rank* rank, const Wanted& is_wanted);
-    void pass_on(Job* job, Rank* rank, CellIndex cell, uint64_t first_word, uint64_t base);
+    void pass_on(Job* job, Rank* rank, Portion* portion);
     RankFilter* filter_of(Rank* rank);
-    void filter(Job* job, Rank* rank, const ThreadRecord& thread, uint64_t first_word,
-                uint64_t base);
+    void filter(Job* job, Rank* rank, const ThreadRecord& thread, const Portion& portion);
     bool has_to_wait(const Job& job, uint64_t now_ns) const;
     bool is_of_another(Rank* rank) const;
     void append_filtered(Job* job, Rank* rank, const RingOwner& owner, const Filtered& filtered);
@@ -134,7 +145,6 @@ class EventCollector {
     EventFilters* filters_;
     bool is_first_;
     std::map<std::string, Job> jobs_;  // by directory
-    std::vector<uint64_t> words_;
     bool is_busy_ = false;
 };
 

@@ -1,8 +1,9 @@
 // Reads blocks of words; see event_spill.h.
 #include "report/events/event_spill.h"
 
-#include <cstdio>
-#include <memory>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace dwell {
 namespace {
@@ -15,20 +16,43 @@ std::string spill_file(const std::string& directory, const std::string& name) {
     return directory + "/" + kSpillPrefix + name;
 }
 
-uint64_t read_spill(const std::string& path, const SpillTaker& take) {
-    const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
-    if (!file) return 0;
+// The lock is that of readers alone. Who had it before may have removed the file.
+bool SpillReader::open() {
+    if (file_) return true;
+    file_.reset(fopen(path_.c_str(), "re"));
+    if (!file_) return false;
+    struct stat about;
+    if (flock(fileno(file_.get()), LOCK_EX | LOCK_NB) == 0 &&
+        fstat(fileno(file_.get()), &about) == 0 && about.st_nlink != 0) {
+        return true;
+    }
+    file_.reset();
+    return false;
+}
+
+uint64_t SpillReader::read(const SpillTaker& take) {
+    if (!open()) return 0;
+    const long begin = read_;
     std::vector<uint64_t> words;
-    long whole = 0;
-    for (EventSpill head; fread(&head, sizeof head, 1, file.get()) == 1;) {
+    fseek(file_.get(), read_, SEEK_SET);
+    for (EventSpill head; fread(&head, sizeof head, 1, file_.get()) == 1;) {
         if (head.magic != kSpillMagic || head.words > kMostSpillWords) break;
         words.resize(head.words);
-        if (fread(words.data(), sizeof(uint64_t), head.words, file.get()) != head.words) break;
+        if (fread(words.data(), sizeof(uint64_t), head.words, file_.get()) != head.words) break;
         take(head, words);
-        whole = ftell(file.get());
+        read_ = ftell(file_.get());
     }
-    fseek(file.get(), 0, SEEK_END);
-    return static_cast<uint64_t>(ftell(file.get()) - whole);
+    return static_cast<uint64_t>(read_ - begin);
+}
+
+uint64_t SpillReader::remove() {
+    if (!file_) return 0;
+    fseek(file_.get(), 0, SEEK_END);
+    const long behind = ftell(file_.get()) - read_;
+    unlink(path_.c_str());
+    file_.reset();
+    read_ = 0;
+    return static_cast<uint64_t>(behind);
 }
 
 }  // namespace dwell

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "report/console/output.h"
@@ -115,6 +116,11 @@ KeptEvents collect_left_events(const std::string& directory, const std::string& 
     KeptEvents kept;
     for (const CollectedEvents& events : collector.finish()) {
         if (events.words != 0) kept.lines.push_back("events: " + events.log);
+        const std::string place = std::filesystem::path(events.log).parent_path().string();
+        if (events.begins_later && find_logs(place).size() == 1)
+            kept.lines.push_back(
+                "events: those before are in the log of the dwell run that was killed: copy both "
+                "into one directory");
         const std::vector<std::string> losses = losses_of(events);
         kept.lines.insert(kept.lines.end(), losses.begin(), losses.end());
     }

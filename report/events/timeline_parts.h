@@ -55,7 +55,7 @@ struct Timeline::Source {
     uint64_t lost_told = 0;    // records, in the log so far
     bool at_end = false;
     bool has_gap_due = false;  // at the end, of records that were lost behind the last one
-    bool is_cut = false;  // by the window's end
+    bool is_cut = false;       // by the window's end
     bool has_metrics = false;
     bool of_samples = false;  // these are logged later than they were taken, so they come apart
 };

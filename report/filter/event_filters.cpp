@@ -85,11 +85,6 @@ RankFilter::Thread* RankFilter::thread(const RingOwner& owner) {
     return &known.first->second;
 }
 
-bool RankFilter::goes_on(uint32_t thread, uint64_t first_word) const {
-    const auto known = threads_.find(thread);
-    return (known == threads_.end() ? 0 : known->second.reader.next_word()) == first_word;
-}
-
 Filtered RankFilter::take(std::string_view records, const RingOwner& owner, uint64_t first_word,
                           uint64_t base, const std::vector<uint64_t>& words) {
     Filtered result;

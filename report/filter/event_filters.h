@@ -60,8 +60,6 @@ class RankFilter {
     // `base`: as for RingReader::read().
     Filtered take(std::string_view records, const RingOwner& owner, uint64_t first_word,
                   uint64_t base, const std::vector<uint64_t>& words);
-    // Whether words from this number on follow those that were taken.
-    bool goes_on(uint32_t thread, uint64_t first_word) const;
     // The rest, of all threads, when no words follow.
     std::vector<std::pair<RingOwner, Filtered>> end();
     LogFilter totals() const;

@@ -21,6 +21,7 @@ char g_spill_path[kSpillPathBytes] = {};
 
 namespace {
 
+constexpr long kFailed = -1;
 constexpr long kLockTry_ns = 100'000;
 constexpr int kLockTries = 3000;    // a reader may be stopped while it has the lock
 constexpr uint64_t kLeastFree = 8;  // the reciprocal of the part of a file system that stays free
@@ -83,14 +84,14 @@ bool has_room(int file) {
            (about.f_blocks == 0 || about.f_bavail > about.f_blocks / kLeastFree);
 }
 
-// Returns the bytes written; 0: none could be.
-uint64_t append(const Thread* thread, EventRing* ring, int file) {
+// Returns the bytes written. 0: a reader has emptied the ring while the thread waited for the lock.
+long append(const Thread* thread, EventRing* ring, int file) {
     const uint64_t end = words_written(*ring, ring->next);
     const uint64_t begin = __atomic_load_n(&ring->read, __ATOMIC_ACQUIRE);
     const uint64_t count = end - begin;
     if (count == 0) return 0;
     struct stat about;
-    if (!has_room(file) || call_kernel(SYS_fstat, file, &about) != 0) return 0;
+    if (!has_room(file) || call_kernel(SYS_fstat, file, &about) != 0) return kFailed;
     EventSpill head;
     head.magic = kSpillMagic;
     head.first_word = begin;
@@ -109,15 +110,15 @@ uint64_t append(const Thread* thread, EventRing* ring, int file) {
     const long wanted = static_cast<long>(sizeof head + count * sizeof(uint64_t));
     if (call_kernel(SYS_writev, file, parts, 3) != wanted) {
         call_kernel(SYS_ftruncate, file, reinterpret_cast<const void*>(about.st_size));
-        return 0;
+        return kFailed;
     }
     __atomic_store_n(&ring->read, end, __ATOMIC_RELEASE);
-    return static_cast<uint64_t>(wanted);
+    return wanted;
 }
 
-uint64_t save(const Thread* thread, EventRing* ring) {
+long save(const Thread* thread, EventRing* ring) {
     const int lock = open_apart(g_process.record_path, O_RDONLY);
-    uint64_t saved = 0;
+    long saved = kFailed;
     if (lock >= 0 && take_lock(lock)) {
         const int file = open_apart(g_spill_path, O_WRONLY | O_APPEND | O_CREAT);
         if (file >= 0) saved = append(thread, ring, file);
@@ -139,8 +140,8 @@ Flush flush_events(Thread* thread) {
     uint64_t pending = 0;
     call_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &mask, address(&before), sizeof mask);
     call_kernel(SYS_rt_sigpending, address(&pending), reinterpret_cast<const void*>(sizeof mask));
-    const uint64_t saved = save(thread, ring);
-    if (saved == 0 && (pending & kSizeSignal) == 0) {
+    const long saved = save(thread, ring);
+    if (saved < 0 && (pending & kSizeSignal) == 0) {
         const timespec at_once = {0, 0};
         const uint64_t size_signal = kSizeSignal;
         call_kernel(SYS_rt_sigtimedwait, address(&size_signal), nullptr, address(&at_once),
@@ -149,11 +150,11 @@ Flush flush_events(Thread* thread) {
     call_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof mask);
     const uint64_t end = ticks();
     thread->slow_overhead += end - begin;
-    if (saved == 0) {
+    if (saved < 0) {
         const uint64_t second = g_process.header->ticks_per_second;
         ring->flush_after = end + (second != 0 ? second : uint64_t{1} << 30);
     }
-    return {end - begin, saved};
+    return {end - begin, static_cast<uint64_t>(saved > 0 ? saved : 0)};
 }
 
 #else

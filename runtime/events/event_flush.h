@@ -21,7 +21,7 @@ inline bool events_stay() {
 
 struct Flush {
     uint64_t ticks;  // that it took
-    uint64_t bytes;  // 0: it failed, or did so a short time ago
+    uint64_t bytes;  // 0: none; it failed, or did so a short time ago, or there were none
 };
 // Appends what nobody has read to that file; its time becomes overhead. General registers only.
 // errno stays.

@@ -297,7 +297,7 @@ def too_many_events():
     check_equal(run.code, 0, run.describe())
     made = execute([DWELL, "export", scratch("out"), "--to", "epilog", "-o", scratch("trace.elg")])
     check_equal(made.code, 0, made.describe())
-    reduced = number_before(made.stderr, "calls of them are only counted")
+    reduced = number_before(made.stderr, "calls of ")
     check(200_000 < reduced < 2 * calls_made, f"{reduced} calls are only counted")
     shown = execute([DWELL, "report", scratch("out/events"), "--format", "json"])
     log = json.loads(shown.stdout)

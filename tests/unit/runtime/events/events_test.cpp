@@ -281,6 +281,16 @@ TEST_F(ARingThatIsFlushed, LosesNothing) {
     EXPECT_EQ(ring().lost[0], 0u);
 }
 
+// As where a reader emptied it while the thread waited for the lock.
+TEST_F(ARingThatIsFlushed, MayBeEmpty) {
+    enter(kFirst);
+    take();
+    EXPECT_EQ(flush_events(t_thread).bytes, 0u);
+    for (uint64_t i = 0; i < 3 * kLeastRingWords; ++i) enter(kFirst + i);
+    EXPECT_EQ(ring().lost[0], 0u);
+    EXPECT_GE(spilled().size(), 2u);
+}
+
 TEST_F(ARingThatIsFlushed, DropsWhereTheFileCannotBeWritten) {
     mkdir(g_spill_path, 0700);
     for (uint64_t i = 0; i < 2 * kLeastRingWords; ++i) enter(kFirst + i);
