@@ -343,14 +343,15 @@ tl::expected<EventsOptions, CliEnd> parse_events(const std::vector<std::string>&
     app.add_option("WORDS", given,
                    "[JOB] on|off|dump; JOB: as in dwell where; dump writes what dwell run "
                    "--events=last:N holds")
-        ->required()
-        ->expected(1, 2);
+        ->expected(0, 2);
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
-    options.order = given.back();
+    if (!given.empty()) options.order = given.back();
     if (given.size() == 2) options.job = given.front();
     if (number_of_word("on|off|dump", options.order.c_str()) < 0)
         return tl::make_unexpected(
-            CliEnd{2, "'" + options.order + "' should be " + list_of("on|off|dump")});
+            CliEnd{2, (options.order.empty() ? "dwell events" : "'" + options.order + "'") +
+                          " should " + (options.order.empty() ? "have " : "be ") +
+                          list_of("on|off|dump")});
     return options;
 }
 
@@ -386,16 +387,20 @@ void add_choice_of_events(CLI::App* app, ExportOptions* options) {
             EventWindow window;
             const bool good = read_event_window(text.c_str(), &window) && window.is_timed &&
                               window.inside.place == WindowPlace::kNone;
-            return good ? "" : "FROM-TO in seconds (10-12.5, 10- or -10)";
+            return good ? std::string()
+                        : "'" + text + "' should be FROM-TO in seconds (10-12.5, 10- or -10)";
         });
     app->add_option("--ranks", options->ranks, "Only these ranks (0-3,8)")
         ->type_name("LIST")
-        ->check(
-            [](const std::string& text) { return is_rank_list(text.c_str()) ? "" : kRankForms; });
+        ->check([](const std::string& text) {
+            return is_rank_list(text.c_str()) ? std::string()
+                                              : "'" + text + "' should be " + kRankForms;
+        });
     app->add_option("--kinds", options->kinds, "Only events of these kinds: " + kinds_form())
         ->type_name("LIST")
         ->check([](const std::string& text) {
-            return event_kinds_of(text) != 0 ? std::string() : kinds_form();
+            return event_kinds_of(text) != 0 ? std::string()
+                                             : "'" + text + "' should be " + kinds_form();
         });
     app->add_flag("-q,--quiet", options->quiet, "Says only what the export lacks");
 }

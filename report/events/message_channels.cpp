@@ -29,9 +29,9 @@ void MessageMatches::Joined::join(const NotedEnd& send, const NotedEnd& receive)
     split += send.end.is_shown != receive.end.is_shown ? 1 : 0;
 }
 
-void MessageMatches::note_loss(uint32_t rank) {
-    if (rank >= losses_.size()) losses_.resize(rank + size_t{1});
-    losses_[rank] += 1;
+void MessageMatches::note(std::vector<uint64_t>* counts, uint32_t rank) {
+    if (rank >= counts->size()) counts->resize(rank + size_t{1});
+    (*counts)[rank] += 1;
 }
 
 void MessageMatches::note(uint32_t own, const Event& record, const End& end) {
@@ -43,13 +43,14 @@ void MessageMatches::note(uint32_t own, const Event& record, const End& end) {
     }
     const ChannelKey key = ChannelKey::of(own, record);
     Channel& channel = channels_[key];
-    const auto losses_of = [this](uint32_t rank) {
-        return rank < losses_.size() ? losses_[rank] : 0;
+    const auto of = [](const std::vector<uint64_t>& counts, uint32_t rank) {
+        return rank < counts.size() ? counts[rank] : 0;
     };
-    channel.losses[0] = losses_of(key.from);
+    channel.losses = of(losses_, key.from) + of(losses_, key.to);
+    channel.pauses = of(pauses_, key.from) + of(pauses_, key.to);
     // What was on the way may have been received meanwhile.
-    if (std::exchange(channel.losses[1], losses_of(key.to)) != channel.losses[1])
-        channel.on_way = Queue();
+    const uint64_t missed = of(losses_, key.to) + of(pauses_, key.to);
+    if (std::exchange(channel.missed, missed) != missed) channel.on_way = Queue();
     const NotedEnd noted{end, channel.ends[sends ? 0 : 1]++,
                          record.more != 0 ? record.values[0] : 0};
     channel.shown[sends ? 0 : 1] += end.is_shown ? 1 : 0;
@@ -86,13 +87,15 @@ void MessageMatches::meet(Channel* channel, bool sends, const NotedEnd& end) {
     }
     for (size_t at = 0; at < on_way.size(); ++at) {
         if (on_way.ends[on_way.first + at].bytes != end.bytes) continue;
-        channel->by_time.join(on_way.pop(at), end);
+        const NotedEnd send = on_way.pop(at);
+        channel->by_time.join(send, end);
+        channel->times_agree = channel->times_agree && send.number == end.number;
         return;
     }
 }
 
 bool MessageMatches::is_whole(const Channel& channel) {
-    return channel.losses[0] + channel.losses[1] == 0 && channel.agrees &&
+    return channel.agrees && channel.losses == 0 && (channel.times_agree || channel.pauses == 0) &&
            2 * channel.early <= std::min(channel.ends[0], channel.ends[1]);
 }
 

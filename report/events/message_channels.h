@@ -40,9 +40,11 @@ struct ChannelKey {
 // full or overwritten, events were off for a time or at one end. A first pass notes all ends, and
 // where a rank has lost messages, in the order of time.
 //
-// A channel is whole where neither rank has lost messages, sizes agree number by number, and most
-// receives come after their sends. In others a receive takes the oldest send before it that has its
-// size and was on the way when messages were lost last.
+// A channel can be joined in two ways. By number, where sizes agree and most receives come after
+// their sends. By time: a receive takes the oldest send before it that has its size, and that was
+// sent since the receiver lost messages. Numbers count where no rank has lost some; where events
+// were off for a time, in both ranks perhaps for the same messages, if time does not contradict.
+// Else time counts, and messages are guessed.
 class MessageMatches {
   public:
     struct End {
@@ -52,8 +54,9 @@ class MessageMatches {
     };
     // An end of the rank `own`.
     void note(uint32_t own, const Event& record, const End& end);
-    // Messages of this rank are missing here.
-    void note_loss(uint32_t rank);
+    // Messages of this rank are missing here: lost, or not written because events were off.
+    void note_loss(uint32_t rank) { note(&losses_, rank); }
+    void note_pause(uint32_t rank) { note(&pauses_, rank); }
     void end_of_notes();
     // Before each further pass, in which the ends of a channel come in the same order.
     void rewind();
@@ -68,6 +71,7 @@ class MessageMatches {
     uint64_t earliest_ns() const { return earliest_ns_; }
 
   private:
+    static void note(std::vector<uint64_t>* counts, uint32_t rank);
     struct NotedEnd {
         End end;
         uint64_t number;
@@ -90,12 +94,15 @@ class MessageMatches {
         void join(const NotedEnd& send, const NotedEnd& receive);
     };
     struct Channel {
-        uint64_t ends[2] = {};    // sends, receives
-        uint64_t shown[2] = {};   // of these
-        uint64_t losses[2] = {};  // of both ranks, so far
-        Queue unmet;              // by number: sends, or receives that came first
+        uint64_t ends[2] = {};   // sends, receives
+        uint64_t shown[2] = {};  // of these
+        uint64_t losses = 0;     // of both ranks, so far
+        uint64_t pauses = 0;     // likewise
+        uint64_t missed = 0;     // both, of the receiver
+        Queue unmet;             // by number: sends, or receives that came first
         bool unmet_are_sends = true;
-        bool agrees = true;
+        bool agrees = true;       // sizes, by number
+        bool times_agree = true;  // what is joined by time has the same numbers
         uint64_t early = 0;
         uint64_t earliest_ns = 0;
         Queue on_way;  // sends
@@ -113,6 +120,7 @@ class MessageMatches {
     size_t most_ = 1 << 16;  // channels, before those that are whole are forgotten
     bool has_forgotten_ = false;
     std::vector<uint64_t> losses_;  // by rank
+    std::vector<uint64_t> pauses_;
     uint64_t guessed_ = 0;
     uint64_t alone_ = 0;
     uint64_t split_ = 0;

@@ -79,7 +79,7 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, Lacks* la
 }  // namespace
 
 bool is_event_log(const std::string& path) {
-    if (path.ends_with(kEventLogSuffix)) return true;
+    if (path.ends_with(kEventLogSuffix) || !job_of_log(path).empty()) return true;
     return std::filesystem::path(path).filename() == "events" && !find_logs(path).empty();
 }
 

@@ -340,8 +340,9 @@ bool Timeline::is_matched(const Event& record) const {
     return record.more == 2 && record.what < hosts_.size() && hosts_[record.what] != 0;
 }
 
-// Whether messages are missing before the source's record.
-bool Timeline::lacks_messages(Source* source) {
+// What is missing before the source's record.
+void Timeline::note_missing(Source* source) {
+    const uint32_t own = processes_[source->process].rank;
     constexpr auto kMessages = static_cast<uint32_t>(EventLoss::kMessages);
     const Event& record = source->event;
     const uint64_t missed = source->stream.lost() + source->stream.skipped();
@@ -349,7 +350,8 @@ bool Timeline::lacks_messages(Source* source) {
     const bool was_off = std::exchange(source->is_off, is_control(record, EventControl::kOff));
     const bool is_gap = is_control(record, EventControl::kGap) &&
                         (record.more <= kMessages || record.values[kMessages] != 0);
-    return misses_words || was_off || is_gap;
+    if (misses_words || is_gap) matches_->note_loss(own);
+    if (was_off) matches_->note_pause(own);
 }
 
 void Timeline::note_message(const Source& source) {
@@ -374,7 +376,7 @@ void Timeline::match_messages() {
     for (const SetProcess& process : logs_->processes()) {
         const FileHeader& header = process.records.header;
         if (lacks_some || header.events_in_part != 0)
-            matches_->note_loss(static_cast<uint32_t>(std::max(header.rank, 0)));
+            matches_->note_pause(static_cast<uint32_t>(std::max(header.rank, 0)));
     }
     std::map<std::string, uint32_t> numbers;
     for (const TimelineProcess& process : processes_) {
@@ -417,7 +419,7 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
     if (is_matching_) [[unlikely]] {
         source->has_gap_due = false;
         if (source->at_end) return false;
-        if (lacks_messages(source)) matches_->note_loss(processes_[source->process].rank);
+        note_missing(source);
         if (is_message(source->event.kind) && is_matched(source->event)) note_message(*source);
         advance(source);
         return false;

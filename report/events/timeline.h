@@ -127,7 +127,7 @@ class Timeline {
     bool is_matched(const Event& record) const;
     bool has_other_end(const Source& source, const Event& record);
     void note_message(const Source& source);
-    static bool lacks_messages(Source* source);
+    void note_missing(Source* source);
     void find_window(const EventWindow& window);
     void enter_window(Source* source);
     void add_metrics(const LogProcess& process, TimelineProcess* described);

@@ -125,6 +125,13 @@ int export_command(const ExportOptions& options) {
         .path = options.out, .mapping = options.mapping, .limit_bytes = options.limit_mib << 20};
     if (job.path.empty()) job.path = fs::path(logs.front()).stem().string() + format->suffix;
     if (!options.byte_order.empty()) job.is_big_endian = options.byte_order == "big";
+    for (const std::string& log : logs) {
+        std::error_code none;
+        if (!fs::equivalent(log, job.path, none)) continue;
+        progress.take_away();
+        say(job.path + ": this is the log itself");
+        return 1;
+    }
     const Outcome written = format->write(&*timeline, &job);
     progress.take_away();
     if (!written) {

@@ -54,11 +54,13 @@ class ChromeWriter {
             fmt::format("events from {:.6f} s on are left out, calls that were open end there: "
                         "the file would be larger than {} MiB (--limit)",
                         static_cast<double>(full_ns_) / 1e9, job_.limit_bytes >> 20));
-        job_.note(collectives_, "collectives have neither root nor bytes");
+        job_.note(collectives_,
+                  "collectives have no root and no bytes: Chrome's format shows calls alone");
         job_.note(unsaid_.one_sided, "one-sided transfers are left out");
         job_.note(unsaid_.requests,
                   "starts and ends of requests are left out; their calls and messages are there");
-        job_.note(unsaid_.io_sizes, "reads and writes have no bytes");
+        job_.note(unsaid_.io_sizes,
+                  "reads and writes have no bytes: Chrome's format shows calls alone");
         return out_.close();
     }
 

@@ -534,8 +534,8 @@ void EpilogWriter::say_what_is_left_out() {
     job_.note(unknown_partners_, "sends and receives with processes of other worlds are left out");
     job_.note(without_send_, "receives are left out whose messages are not in the log");
     job_.note(plain_collectives_,
-              "collective calls end as other calls do: EPILOG's record is for "
-              "blocking ones of the main thread on communicators");
+              "collectives are written as other calls: EPILOG has those of the main thread that "
+              "block");
     job_.note(unsaid_.one_sided, "one-sided transfers are left out: EPILOG has no record for them");
     job_.note(unsaid_.requests,
               "starts and ends of requests are left out: EPILOG has no record for them");

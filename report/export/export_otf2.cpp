@@ -567,8 +567,8 @@ void Otf2Writer::define_comms() {
 void Otf2Writer::say_what_is_left_out() {
     job_.note(unknown_partners_, "sends and receives with processes of other worlds are left out");
     job_.note(plain_collectives_,
-              "collective calls are plain calls: they are not blocking ones on "
-              "communicators whose members the log names");
+              "collectives are written as other calls: those of OTF2 block, and the members of "
+              "their communicators are known");
     job_.note(unsaid_.one_sided,
               "one-sided transfers are left out: the log does not name their windows");
     job_.note(lone_locks_, "releases of locks are left out: they were not acquired in the log");

@@ -240,6 +240,8 @@ std::vector<std::string> EventFilters::lines_of(const LogFilter& totals) const {
                         counted(totals.left_out, "record", "records") + ", " +
                         counted(totals.too_short, "instance", "instances") +
                         (pattern_.empty() ? "" : " of " + pattern_) + " took no longer");
+        if (!pattern_.empty() && std::find(matches_.begin(), matches_.end(), 1) == matches_.end())
+            lines.push_back("--events-longer: no place with events is called " + pattern_);
     }
     if (totals.untold != 0)
         lines.push_back(counted(totals.untold, "instance", "instances") +

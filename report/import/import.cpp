@@ -43,8 +43,16 @@ int import_command(const ImportOptions& options) {
                                 ? fs::path(options.source).stem().string() + kEventLogSuffix
                                 : options.out;
     std::error_code none;
+    if (!job_of_log(options.source).empty()) {
+        say(options.source + ": this is a log of dwell already");
+        return 1;
+    }
     if (fs::equivalent(options.source, out, none)) {
         say(out + ": this is the trace itself");
+        return 1;
+    }
+    if (const std::string job = job_of_log(out); !job.empty() && !ImportedLog::is_job(job)) {
+        say(out + ": this is the log of a job; name another one with -o");
         return 1;
     }
     auto log = ImportedLog::create(out);

@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kImportedJob = "import-";
 constexpr uint64_t kTicksPerSecond = 1'000'000'000;
 constexpr uint64_t kFirstTick = kTicksPerSecond;  // 0 stands for "not known" in some fields
 constexpr size_t kWordsAtOnce = 4096;
@@ -72,10 +73,12 @@ tl::expected<ImportedLog, std::string> ImportedLog::create(const std::string& pa
     const std::string directory = place.has_parent_path() ? place.parent_path().string() : ".";
     const std::string own = std::to_string(getpid()) + "-" + std::to_string(time(nullptr));
     auto writer = EventLogWriter::create(
-        directory, "." + place.filename().string().substr(0, 100) + "-" + own, "import-" + own);
+        directory, "." + place.filename().string().substr(0, 100) + "-" + own, kImportedJob + own);
     if (!writer) return tl::make_unexpected(path + ": " + strerror(errno));
     return ImportedLog(path, std::move(*writer));
 }
+
+bool ImportedLog::is_job(const std::string& name) { return name.starts_with(kImportedJob); }
 
 void ImportedLog::fail(const std::string& error) {
     if (error_.empty()) error_ = path_ + ": " + error;

@@ -40,6 +40,8 @@ struct ImportedPlace {
 class ImportedLog {
   public:
     static tl::expected<ImportedLog, std::string> create(const std::string& path);
+    // Whether a log with this name of a job was imported.
+    static bool is_job(const std::string& name);
     ~ImportedLog();
     ImportedLog(ImportedLog&& other) noexcept;
     ImportedLog& operator=(ImportedLog&& other) = delete;

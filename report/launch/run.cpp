@@ -334,8 +334,12 @@ void explain_missing(const StatusPage* page, const Target& target, bool records_
     }
 }
 
-int explain_start_error(const std::string& program, int error, JobLines* lines) {
-    lines->say(program + ": " + (error == ENOENT ? "not found" : strerror(error)));
+int explain_start_error(const RunOptions& options, int error, JobLines* lines) {
+    const std::string& program = options.command.front();
+    WantedEvents ignored;
+    const bool is_word = !options.events.empty() && read_wanted_events(program.c_str(), &ignored);
+    lines->say(program + ": " + (error == ENOENT ? "not found" : strerror(error)) +
+               (error == ENOENT && is_word ? "; write --events=" + program : ""));
     return error == ENOENT ? 127 : 126;
 }
 
@@ -499,8 +503,9 @@ int run_command(const RunOptions& given) {
     if (!options.events_window.empty()) read_event_window(options.events_window.c_str(), &window);
     EventRates rates;
     read_event_rates(options.events_rate.c_str(), &rates);
-    EventWatch events(status.page(), launcher_rank(), options.out, window, rates,
-                      options.events_full != "flush" && !window.is_timed, std::move(filters));
+    EventWatch events(status.page(), launcher_rank(), options.out, window, options.events_window,
+                      rates, options.events_full != "flush" && !window.is_timed,
+                      std::move(filters));
     std::map<std::string, Occupancy> occupancy;  // by directory of a job
     bool others_sampled = false;
     const auto sample = [&](const std::string& directory, bool taken_over) {
@@ -550,10 +555,11 @@ int run_command(const RunOptions& given) {
     tally.stop();
     const std::vector<std::string> of_events = events.stop();
     if (end.start_error != 0) {
-        return explain_start_error(options.command.front(), end.start_error, lines.get());
+        return explain_start_error(options, end.start_error, lines.get());
     }
     lines->note_end(end.wait_status);
-    for (const std::string& line : of_events) lines->say(line);
+    // Of the whole host, whoever took them.
+    for (const std::string& line : of_events) say(line);
     const bool sampled =
         options.tally && write_occupancies(options.out, tally.last_watchers(), &occupancy);
     if (options.tally && !sampled && !others_sampled) {
@@ -577,6 +583,8 @@ int run_command(const RunOptions& given) {
         const bool serial = !is_observed(page) && may_be_serial;
         const bool refused =
             status_read(&page->said_why) != 0 || status_read(&page->mpi_entered) != 0;
+        if (serial && !options.events.empty())
+            lines->say("there are no events: these need MPI, OpenMP or probes");
         if (serial && !refused) {
             sampler.note_used(end.used);
             sampler.write_profile(options, status_read(&page->omp_unseen));

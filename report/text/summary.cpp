@@ -277,7 +277,10 @@ void draw_header(const Profile& profile, const TextOptions& options, TextCanvas*
         counted(ranks, "rank", "ranks") +
             (job.threads > ranks ? ", " + counted(job.threads, "thread", "threads") : "") + " " +
             printable(hosts_text(job), utf8),
-        local_time(job.start_unix_ns), time_text(duration_ns, utf8)};
+        time_text(duration_ns, utf8)};
+    // Imported traces have no date.
+    constexpr int64_t kDay_ns = 86'400'000'000'000;
+    if (job.start_unix_ns > kDay_ns) facts.insert(facts.begin() + 1, local_time(job.start_unix_ns));
     if (job.threads > ranks) facts.emplace_back("times of threads are added up");
     canvas->items(facts, 0);
     if (!profile.ending.empty()) {

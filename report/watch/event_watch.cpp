@@ -83,9 +83,11 @@ std::vector<std::string> EventWatch::stop() {
                 static_cast<double>(events.bytes) * 1e-6, static_cast<double>(used_ns_) * 1e-9));
         }
         if (!events.are_there && events.error.empty() && events.threads_without == 0)
-            lines.push_back(has_window_ ? "events: none, because --events-window did not begin"
-                                        : "events: none, because nothing took place that "
-                                          "--events and its options choose");
+            lines.push_back(window_text_.empty()
+                                ? "events: none, because nothing took place that --events and its "
+                                  "options choose"
+                                : "events: none, because --events-window " + window_text_ +
+                                      " did not begin");
         if (filters_ && events.filter) {
             for (std::string& line : filters_->lines_of(*events.filter))
                 lines.push_back("events: " + line);

@@ -24,11 +24,11 @@ namespace dwell {
 class EventWatch {
   public:
     EventWatch(const StatusPage* page, int own_rank, const std::string& out,
-               const EventWindow& window, const EventRates& rates, bool is_idle,
-               std::unique_ptr<EventFilters> filters)
+               const EventWindow& window, std::string window_text, const EventRates& rates,
+               bool is_idle, std::unique_ptr<EventFilters> filters)
         : filters_(std::move(filters)),
           collector_(out, window, rates, filters_.get(), own_rank <= 0),
-          has_window_(window.waits || window.inside.place != WindowPlace::kNone),
+          window_text_(std::move(window_text)),
           is_idle_(is_idle),
           watch_(page, own_rank, [this](const std::string& directory, bool) { look(directory); }) {}
 
@@ -43,7 +43,7 @@ class EventWatch {
 
     std::unique_ptr<EventFilters> filters_;
     EventCollector collector_;
-    bool has_window_;
+    std::string window_text_;
     bool is_idle_;  // works at idle priority
     std::mutex mutex_;
     std::atomic<pid_t> worker_{0};

@@ -280,9 +280,13 @@ inline bool is_rank_in(const char* list, long rank) {
 constexpr const char* kRankForms = "ranks and ranges of ranks, joined by commas (0-3,8)";
 inline bool is_rank_list(const char* list) {
     for (;;) {
+        long first = 0;
         for (int part = 0; part < 2; ++part) {
             const size_t digits = strspn(list, "0123456789");
             if (digits == 0 || digits > 9) return false;
+            const long rank = atol(list);
+            if (rank < first) return false;
+            first = rank;
             list += digits;
             if (part == 0 && *list != '-') break;
             if (part == 0) ++list;

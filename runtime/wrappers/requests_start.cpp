@@ -10,7 +10,7 @@ uintptr_t as_handle(MPI_Request request) { return reinterpret_cast<uintptr_t>(re
 
 void follow(Call* call, uintptr_t handle, const Request& content, const ShownRequest& shown) {
     if (add_request(handle, content, shown)) {
-        if (content.active && writes_events_of(call)) [[unlikely]]
+        if (content.active && content.kind != kMessageHandle && writes_events_of(call)) [[unlikely]]
             note_request(call, EventKind::kStart, find_request(handle).entry);
         return;
     }

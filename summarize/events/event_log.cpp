@@ -68,8 +68,11 @@ uint64_t next_whole(const char* bytes, uint64_t size, uint64_t at) {
     return size;
 }
 
-// Empty where there is no such log.
+}  // namespace
+
 std::string job_of_log(const std::string& path) {
+    struct stat about;
+    if (stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
     LogHead head{};
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0) return {};
@@ -78,6 +81,8 @@ std::string job_of_log(const std::string& path) {
     const bool good = bytes == sizeof head && memcmp(head.magic, kMagic, sizeof head.magic) == 0;
     return good ? std::string(head.job, strnlen(head.job, sizeof head.job)) : "";
 }
+
+namespace {
 
 // One process at a time makes a log in a directory: another one would take a log without a head for
 // that of an earlier job. Without effect where the file system has no locks.

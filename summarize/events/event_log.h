@@ -79,6 +79,9 @@ struct LogHead {
     char job[64];
 };
 
+// The job that the file is a log of; empty: it is none.
+std::string job_of_log(const std::string& path);
+
 // Appends to a log. Each function returns an error of one line once writing has failed; the file
 // then ends with the last whole chunk.
 class EventLogWriter {

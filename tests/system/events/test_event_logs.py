@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from exporting import number_before
-from harness import (DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, mpirun, program,
+from harness import (DWELL, LIBRARY, ROOT, Profile, case, check, check_equal, execute, main, mpirun, program,
                      recover, run_observed, scratch, skip_unless, source, thorough)
 from known_logs import apart, exported, kill_all, known_round, names_of, rounds_in
 from probed_program import WRAPPERS
@@ -77,7 +77,7 @@ def figures_of(profile):
         while at is not None:
             path.append((at["kind"], at.get("name"), at.get("line")))
             at = nodes[at["parent"]] if at.get("parent") is not None else None
-        if node["count"] == 0 and node["kind"] in ("proc", "call"):
+        if node["count"] == 0 and (node["kind"] in ("proc", "call") or not any(node.get(figure) for figure in FIGURES)):
             continue
         into = found.setdefault(tuple(reversed(path)), dict.fromkeys(FIGURES, 0))
         for figure in FIGURES:
@@ -110,14 +110,15 @@ def same_figures_of_mpi():
     check_equal(sends, 2 * 8 * sum(range(1, ROUNDS + 1)), "bytes sent")
 
 
-def same_figures_of_regions(compiler, *flags):
+def same_figures_with_probes(name, argument):
+    """Of a program of these tests that is compiled with probes in all its procedures."""
     skip_unless(os.path.exists(os.path.join(WRAPPERS, "dwell_gcc.so")), "no wrapper for gcc")
-    binary = scratch("regions")
-    made = execute([compiler, "-g", "-O1", "-fopenmp", *flags, source("event_regions.c"), "-o", binary],
+    made = execute([os.path.join(WRAPPERS, "dwell-gcc"), "-g", "-O1", "-fopenmp", "-I",
+                    os.path.join(ROOT, "runtime", "api"), source(name + ".c"), "-o", scratch(name)],
                    env={"DWELL_CC_ALL": "1"}, cwd=scratch())
     check_equal(made.code, 0, made.describe())
     run = execute([DWELL, "run", "-o", scratch("out"), "--events", "--events-ring", "16384", "--io", "on",
-                   "--probe-limit", "off", binary, scratch("file")])
+                   "--probe-limit", "off", scratch(name), argument])
     check_equal(run.code, 0, run.describe())
     check("lost" not in run.stderr, run.describe())
     return check_same_figures(scratch("out"))
@@ -125,12 +126,20 @@ def same_figures_of_regions(compiler, *flags):
 
 @case
 def same_figures_of_probes():
-    """The same with recursions, OpenMP through libgomp, tasks in barriers and I/O."""
-    figures = same_figures_of_regions(os.path.join(WRAPPERS, "dwell-gcc"))
+    """The same with recursions, OpenMP through libgomp, tasks in barriers and in tasks, and I/O."""
+    figures = same_figures_with_probes("event_regions", scratch("file"))
     written = sum(f["bytes_sent"] for path, f in figures.items() if path[-1][0] == "io")
     check_equal(written, sum(10 + i for i in range(30)), "bytes written")
     calls = sum(f["count"] for path, f in figures.items() if path[-1][:2] == ("proc", "fibonacci"))
     check_equal(calls, 177, "calls of fibonacci(10)")
+
+
+@case
+def same_figures_of_phases():
+    """The same with a phase that begins before the loop in which it goes on and ends."""
+    figures = same_figures_with_probes("event_phases", "10")
+    phases = [f for path, f in figures.items() if path[-1][:2] == ("block", "turn")]
+    check_equal(sum(f["count"] for f in phases), 10, "phases")
 
 
 @case
@@ -303,6 +312,9 @@ def too_many_events():
     log = json.loads(shown.stdout)
     sends = sum(n["count"] for n in log["nodes"] if n["name"] in ("MPI_Send", "MPI_Sendrecv"))
     check(abs(sends - calls_made) <= 16, f"{sends} sends in the log")  # open when its level changed
+    total = Profile(scratch("out"), run).json["total_ns"]
+    check(abs(log["total_ns"] - total) < 0.05 * total, f"time in the log: {log['total_ns']} of {total}")
+    check("bytes, shortest and longest times are missing" in shown.stderr, shown.describe()[:2000])
 
 
 @case

@@ -16,6 +16,19 @@ LONG static int is_even(int n);
 LONG static int is_odd(int n) { return n == 0 ? 0 : is_even(n - 1); }
 LONG static int is_even(int n) { return n == 0 ? 1 : is_odd(n - 1); }
 
+// Tasks that wait for tasks of the same construct, which run meanwhile.
+LONG static void split(int depth) {
+    if (depth == 0) {
+        work(3000);
+        return;
+    }
+    for (int half = 0; half < 2; ++half) {
+#pragma omp task
+        split(depth - 1);
+    }
+#pragma omp taskwait
+}
+
 int main(int argc, char** argv) {
     double sum = 0;
     char bytes[100] = {0};
@@ -33,6 +46,8 @@ int main(int argc, char** argv) {
 #pragma omp task
                 work(2000);
             }
+#pragma omp single
+            split(4);
         }
         if (write(file, bytes, 10 + round) < 0) return 1;
     }

@@ -38,6 +38,10 @@ class Matches {
         matches_.note_loss(rank);
         return *this;
     }
+    Matches& pause(uint32_t rank) {
+        matches_.note_pause(rank);
+        return *this;
+    }
     Matches& show(uint64_t from, uint64_t to) {
         from_ = from;
         to_ = to;
@@ -128,13 +132,26 @@ TEST(MessageMatches, GoByTimeWhereBothEndsAreMissing) {
     EXPECT_EQ((*matches).alone(), 2u);
 }
 
-// Numbers begin at different messages.
+// The first receive is missing, so all others have the number of an older send.
 TEST(MessageMatches, GoByTimeWhereTheBeginningIsMissing) {
     Matches matches;
-    matches.lose(0).lose(1);
-    for (uint64_t i = 0; i < 3; ++i) matches.send(8, 100 * i).receive(8, 100 * i + 10);
-    EXPECT_EQ(matches.ends(), "+++ +++");
+    matches.pause(0).send(8, 0).pause(1);
+    for (uint64_t i = 1; i < 4; ++i) matches.send(8, 100 * i).receive(8, 100 * i + 10);
+    EXPECT_EQ(matches.ends(), "-+++ +++");
     EXPECT_EQ((*matches).guessed(), 3u);
+    EXPECT_EQ((*matches).alone(), 1u);
+}
+
+// Both ranks have events in the same phases, which the receiver enters somewhat later.
+TEST(MessageMatches, GoByNumberWhereTimeAgrees) {
+    Matches matches;
+    for (uint64_t i = 0; i < 4; ++i) {
+        matches.pause(0).send(8, 100 * i);
+        if (i != 2) matches.pause(1);
+        matches.receive(8, 100 * i + 10);
+    }
+    EXPECT_EQ(matches.ends(), "++++ ++++");
+    EXPECT_EQ((*matches).guessed(), 0u);
 }
 
 // Of four messages the window has one whole, and one end of two.
