@@ -626,8 +626,8 @@ struct FileHeader {
     uint32_t event_dumps;  // how often the newest events were asked for (EventPolicy::kOverwrite)
     int32_t event_reader;  // process id of who reads the rings; 0: nobody
     uint32_t without_events_said;  // of threads_without_events, what a reader has reported
-    uint32_t events_left_out;  // kinds that were not chosen (EventKindWord::kinds)
-    uint32_t events_in_part;   // EventParts
+    uint32_t events_left_out;      // kinds that were not chosen (EventKindWord::kinds)
+    uint32_t events_in_part;       // EventParts
     uint64_t unused;
 };
 constexpr uint32_t kHeaderCells = 21;
