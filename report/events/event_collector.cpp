@@ -429,11 +429,12 @@ uint64_t EventCollector::read_spill(Job* job, Rank* rank, std::vector<Portion>* 
 }
 
 // Threads that flush wait for the lock, so it is held only while words are copied. What was flushed
-// comes before what is in the rings. It stays where it is if the log cannot be written.
+// comes before what is in the rings. It stays where it is once the log cannot be written.
 void EventCollector::take_all(Job* job, Rank* rank, bool everything) {
     const bool takes_spill = job->collected.error.empty();
+    const bool has_spill = takes_spill && access(rank->spill_path.c_str(), F_OK) == 0;
     constexpr uint64_t kFewBytes = 1 << 20;
-    for (int left = 4; takes_spill && left != 0; --left) {
+    for (int left = 4; has_spill && left != 0; --left) {
         if (read_spill(job, rank, nullptr) < kFewBytes) break;
     }
     // Who else reads may be stopped, and is not waited for without end.

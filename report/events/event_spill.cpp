@@ -21,6 +21,7 @@ bool SpillReader::open() {
     if (file_) return true;
     file_.reset(fopen(path_.c_str(), "re"));
     if (!file_) return false;
+    setvbuf(file_.get(), nullptr, _IONBF, 0);  // a thread may cut off what it wrote in part
     struct stat about;
     if (flock(fileno(file_.get()), LOCK_EX | LOCK_NB) == 0 &&
         fstat(fileno(file_.get()), &about) == 0 && about.st_nlink != 0) {

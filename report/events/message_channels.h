@@ -4,6 +4,7 @@
 #ifndef DWELL_REPORT_EVENTS_MESSAGE_CHANNELS_H_
 #define DWELL_REPORT_EVENTS_MESSAGE_CHANNELS_H_
 
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -87,8 +88,8 @@ class MessageMatches {
     };
     // What one way of joining has found.
     struct Joined {
-        std::vector<bool> is_shown[2];  // sends, receives: with their other ends
-        uint64_t shown = 0;             // messages
+        std::array<std::vector<bool>, 2> is_shown;  // sends, receives: with their other ends
+        uint64_t shown = 0;                         // messages
         uint64_t split = 0;
         void add_end(bool sends) { is_shown[sends ? 0 : 1].push_back(false); }
         void join(const NotedEnd& send, const NotedEnd& receive);
