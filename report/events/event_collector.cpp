@@ -469,7 +469,7 @@ bool EventCollector::look(const std::string& directory) {
         if (filters_ != nullptr) rank.records.own_header()->event_reader = getpid();
         const bool ended = load_shared(&rank.records.header().state) != FileState::kRunning;
         const uint32_t dumps = load_shared(&rank.records.header().event_dumps);
-        if (window_.is_timed) keep_window(&rank);
+        if (window_.is_timed) keep_window(job, &rank);
         take_all(&job, &rank, ended || dumps != rank.dumps);
         rank.dumps = dumps;
         if (rates_.high != 0) keep_rates(&job, &rank, ended);

@@ -136,7 +136,7 @@ class EventCollector {
     void describe_module(Rank* rank, uint16_t number, std::string* runs);
     void close_rank(Job* job, Rank* rank);
     void move_to_profiles();
-    void keep_window(Rank* rank) const;
+    void keep_window(const Job& job, Rank* rank) const;
     void keep_rates(Job* job, Rank* rank, bool at_end);
 
     std::string out_;

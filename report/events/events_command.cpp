@@ -119,8 +119,12 @@ KeptEvents collect_left_events(const std::string& directory, const std::string& 
         const std::string place = std::filesystem::path(events.log).parent_path().string();
         if (events.begins_later && find_logs(place).size() == 1)
             kept.lines.push_back(
-                "events: those before are in the log of the dwell run that was killed: copy both "
-                "into one directory");
+                "events: those before are in the log of the dwell run that was killed: copy that "
+                "beside this one, under another name that ends with .events");
+        if (events.words == 0 && events.are_there)
+            kept.lines.push_back(
+                "events: dwell run or another dwell recover has taken them, into the log that it "
+                "has written");
         const std::vector<std::string> losses = losses_of(events);
         kept.lines.insert(kept.lines.end(), losses.begin(), losses.end());
     }

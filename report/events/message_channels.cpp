@@ -74,6 +74,8 @@ void MessageMatches::compare(Channel* channel, bool sends, const NotedEnd& end) 
     channel->by_number.join(sends ? end : other, sends ? other : end);
     if (!sends || other.end.ns == end.end.ns || !end.end.has_one_clock) return;
     channel->early += 1;
+    if (!other.end.is_shown || !end.end.is_shown) return;
+    channel->early_shown += 1;
     channel->earliest_ns = std::max(channel->earliest_ns, end.end.ns - other.end.ns);
 }
 
@@ -95,15 +97,19 @@ void MessageMatches::meet(Channel* channel, bool sends, const NotedEnd& end) {
 }
 
 bool MessageMatches::is_whole(const Channel& channel) {
-    return channel.agrees && channel.losses == 0 && (channel.times_agree || channel.pauses == 0) &&
-           2 * channel.early <= std::min(channel.ends[0], channel.ends[1]);
+    const bool is_even = channel.ends[0] == channel.ends[1];
+    const bool is_late = 2 * channel.early <= std::min(channel.ends[0], channel.ends[1]);
+    if (!channel.agrees || channel.losses != 0) return false;
+    return channel.pauses == 0 ? is_even || is_late : (is_even || channel.times_agree) && is_late;
 }
 
 void MessageMatches::add(const Channel& channel, const Joined& joined) {
     split_ += joined.split;
     alone_ += channel.shown[0] + channel.shown[1] - 2 * joined.shown - joined.split;
-    if (&joined != &channel.by_number) return;
-    early_ += channel.early;
+    const bool by_number = &joined == &channel.by_number;
+    if (!by_number || (channel.pauses != 0 && !channel.times_agree)) guessed_ += joined.shown;
+    if (!by_number) return;
+    early_ += channel.early_shown;
     earliest_ns_ = std::max(earliest_ns_, channel.earliest_ns);
 }
 
@@ -126,7 +132,6 @@ void MessageMatches::end_of_notes() {
         if (has_forgotten_) channel.by_number = channel.by_time = Joined();
         const bool whole = is_whole(channel);
         add(channel, whole ? channel.by_number : channel.by_time);
-        guessed_ += whole ? 0 : channel.by_time.shown;
         if (whole) channel.by_time = std::move(channel.by_number);
         channel.by_number = Joined();
     }

@@ -41,11 +41,12 @@ struct ChannelKey {
 // full or overwritten, events were off for a time or at one end. A first pass notes all ends, and
 // where a rank has lost messages, in the order of time.
 //
-// A channel can be joined in two ways. By number, where sizes agree and most receives come after
-// their sends. By time: a receive takes the oldest send before it that has its size, and that was
-// sent since the receiver lost messages. Numbers count where no rank has lost some; where events
-// were off for a time, in both ranks perhaps for the same messages, if time does not contradict.
-// Else time counts, and messages are guessed.
+// A channel can be joined in two ways: by number, if sizes agree, and by time, where a receive
+// takes the oldest send before it that has its size and was sent since the receiver lost messages.
+// Numbers count where no rank has lost some, and there are as many sends as receives or most
+// receives come after their sends. Where events were off for a time, in both ranks perhaps for the
+// same messages, most receives must do so. Else time counts. Where the two contradict, messages are
+// guessed.
 class MessageMatches {
   public:
     struct End {
@@ -55,6 +56,8 @@ class MessageMatches {
     };
     // An end of the rank `own`.
     void note(uint32_t own, const Event& record, const End& end);
+    // An end of a message with a process of which there is no log.
+    void note_alone() { alone_ += 1; }
     // Messages of this rank are missing here: lost, or not written because events were off.
     void note_loss(uint32_t rank) { note(&losses_, rank); }
     void note_pause(uint32_t rank) { note(&pauses_, rank); }
@@ -105,6 +108,7 @@ class MessageMatches {
         bool agrees = true;       // sizes, by number
         bool times_agree = true;  // what is joined by time has the same numbers
         uint64_t early = 0;
+        uint64_t early_shown = 0;
         uint64_t earliest_ns = 0;
         Queue on_way;  // sends
         Joined by_number;

@@ -26,9 +26,11 @@ struct Lacks {
 };
 
 std::string names_of_kinds(uint32_t kinds) {
-    constexpr std::pair<uint32_t, const char*> kNames[] = {
-        {event_bit(SiteKind::kCommunication), "MPI calls other than collectives"},
-        {kCollectiveEvents, "collectives"},
+    const bool is_all_of_mpi = (kinds & kMpiEvents) == kMpiEvents;
+    const std::pair<uint32_t, const char*> kNames[] = {
+        {event_bit(SiteKind::kCommunication),
+         is_all_of_mpi ? "MPI calls" : "MPI calls other than collectives"},
+        {is_all_of_mpi ? 0 : kCollectiveEvents, "collectives"},
         {kProcedureEvents, "procedures"},
         {event_bit(SiteKind::kLoop), "loops"},
         {kBlockEvents, "blocks"},

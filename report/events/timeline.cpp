@@ -337,8 +337,10 @@ bool Timeline::take_end(Source* source, TimelineEvent* event) {
 
 // Of messages between processes of the logs, and without a number of their own (--events-filter).
 bool Timeline::is_matched(const Event& record) const {
-    return record.more == 2 && record.what < hosts_.size() && hosts_[record.what] != 0;
+    return record.more == 2 && is_logged(record.what);
 }
+
+bool Timeline::is_logged(uint32_t rank) const { return rank < hosts_.size() && hosts_[rank] != 0; }
 
 // What is missing before the source's record.
 void Timeline::note_missing(Source* source) {
@@ -356,10 +358,14 @@ void Timeline::note_missing(Source* source) {
 
 void Timeline::note_message(const Source& source) {
     const uint32_t own = processes_[source.process].rank;
+    const uint32_t partner = source.event.what;
     const bool is_shown =
         source.ticks >= from_ticks_ && source.ticks < to_ticks_ && is_wanted(source, source.event);
-    matches_->note(own, source.event,
-                   {source.ns, hosts_[own] == hosts_[source.event.what], is_shown});
+    if (is_matched(source.event)) {
+        matches_->note(own, source.event, {source.ns, hosts_[own] == hosts_[partner], is_shown});
+    } else if (is_shown && !is_logged(partner) && is_chosen(partner)) {
+        matches_->note_alone();
+    }
 }
 
 // Notes which messages have both ends.
@@ -420,7 +426,7 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         source->has_gap_due = false;
         if (source->at_end) return false;
         note_missing(source);
-        if (is_message(source->event.kind) && is_matched(source->event)) note_message(*source);
+        if (is_message(source->event.kind)) note_message(*source);
         advance(source);
         return false;
     }
@@ -504,7 +510,7 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         event->kind = TimelineKind::kMark;
     } else if (is_message(record.kind) && is_shown) {
         const bool is_partner_chosen = is_chosen(record.what);
-        event->is_split = !is_whole || !is_partner_chosen;
+        event->is_split = !is_whole || !is_logged(record.what);
         split_ += is_partner_chosen ? 0 : 1;
     }
     advance(source);
@@ -514,6 +520,7 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
 const TimelineNotes& Timeline::notes() {
     notes_.lost_words = notes_.overwritten_words = notes_.without_time = 0;
     notes_.damaged_blocks = 0;
+    notes_.lost_records = 0;
     for (const auto& source : sources_) {
         const bool overwrites = threads_[source->thread].policy == EventPolicy::kOverwrite;
         const uint64_t lost = source->stream.lost();
@@ -522,6 +529,8 @@ const TimelineNotes& Timeline::notes() {
         notes_.without_time += overwrites ? 0 : untimed;
         notes_.overwritten_words += overwrites ? lost + untimed : 0;
         notes_.damaged_blocks += source->stream.damaged();
+        // The last state of a thread that was killed may not be in the log.
+        notes_.lost_records += std::max(source->lost, source->lost_told);
     }
     notes_.split_messages = split_ + matches_->split();
     return notes_;

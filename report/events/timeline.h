@@ -125,6 +125,7 @@ class Timeline {
     bool is_stale(const Source& source, uint32_t node) const;
     void match_messages();
     bool is_matched(const Event& record) const;
+    bool is_logged(uint32_t rank) const;
     bool has_other_end(const Source& source, const Event& record);
     void note_message(const Source& source);
     void note_missing(Source* source);

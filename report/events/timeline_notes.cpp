@@ -43,8 +43,7 @@ void say_what_is_missing(const TimelineNotes& notes) {
     told(notes.without_end, "calls without an end are closed where something around them ended");
     told(notes.lone_messages, "sends and receives have no other end in the logs");
     told(notes.guessed_messages,
-         "messages are joined by order and size, which may be wrong: the logs lack others of the "
-         "same ranks and tag");
+         "messages are joined by order, size and time, which may be wrong: the logs lack some");
     if (notes.early_receives != 0) {
         say(
             fmt::format("{} receives come before their sends, by up to {:.3f} us: times of waiting "

@@ -125,11 +125,9 @@ int export_command(const ExportOptions& options) {
         .path = options.out, .mapping = options.mapping, .limit_bytes = options.limit_mib << 20};
     if (job.path.empty()) job.path = fs::path(logs.front()).stem().string() + format->suffix;
     if (!options.byte_order.empty()) job.is_big_endian = options.byte_order == "big";
-    for (const std::string& log : logs) {
-        std::error_code none;
-        if (!fs::equivalent(log, job.path, none)) continue;
+    if (std::error_code none; !job_of_log(fs::canonical(job.path, none).string()).empty()) {
         progress.take_away();
-        say(job.path + ": this is the log itself");
+        say(job.path + ": this is an event log; name another file with -o");
         return 1;
     }
     const Outcome written = format->write(&*timeline, &job);

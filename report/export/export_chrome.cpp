@@ -104,8 +104,7 @@ class ChromeWriter {
         if (event.kind != TimelineKind::kOther || kind == EventKind::kSample) return true;
         if (kind == EventKind::kMetric) return event.event.more != 0;
         if (!text_of_control(event.event).empty()) return true;
-        const bool is_sent = kind == EventKind::kSend && !event.is_split;
-        return (is_sent || kind == EventKind::kReceive) && event.event.more >= 2;
+        return (kind == EventKind::kSend || kind == EventKind::kReceive) && event.event.more >= 2;
     }
     static uint64_t records_of(const TimelineEvent& event) {
         return is_arrival(event) && !event.is_split ? 2 : 1;
@@ -165,7 +164,11 @@ class ChromeWriter {
             case TimelineKind::kEnd:
                 return head("E", event) + ",\"name\":" + name_of(event.place) + "}";
             case TimelineKind::kMark:
-                return head("i", event) + ",\"s\":\"t\",\"name\":" + name_of(event.place) + "}";
+                return head("i", event) + ",\"s\":\"t\",\"name\":" + name_of(event.place) +
+                       (event.event.more == 0
+                            ? ""
+                            : fmt::format(",\"args\":{{\"volume\":{}}}", event.event.values[0])) +
+                       "}";
             case TimelineKind::kOther:
                 break;
         }
@@ -209,10 +212,11 @@ class ChromeWriter {
                    fmt::format(",\"cat\":\"message\",\"name\":\"{}\",\"id\":\"{:x}\"}}", name,
                                numbers_.of(own, record));
         };
-        if (!is_arrival(event)) return flow("s");
-        std::string text;
-        if (!event.is_split) text = flow("f") + ",\n";
-        return text + head("i", event) + ",\"s\":\"t\",\"name\":\"received: " + name + "\"}";
+        const bool arrives = is_arrival(event);
+        if (!arrives && !event.is_split) return flow("s");
+        const std::string text = arrives && !event.is_split ? flow("f") + ",\n" : "";
+        return text + head("i", event) + ",\"s\":\"t\",\"name\":\"" +
+               (arrives ? "received: " : "sent: ") + name + "\"}";
     }
 
     Timeline& timeline_;

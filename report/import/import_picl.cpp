@@ -377,7 +377,7 @@ class PiclImport {
         for (const auto& [location, thread] : threads_) open += thread.open.size();
         job_.note(of_host_, "records of the host processor are left out");
         job_.note(of_many_, "events of several processors at once are left out");
-        job_.note(messages_, "message records are left out");
+        job_.note(messages_, "texts are left out (message records)");
         job_.note(labels_of_others_, "labels of processors and processes are left out");
         job_.note(odd_subsets_, "subsets of processors without a number of their own are left out");
         job_.note(process_subsets_, "subsets of processes are left out");

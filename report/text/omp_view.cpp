@@ -91,9 +91,11 @@ void draw_omp_headline(const Profile& profile, TextCanvas* canvas) {
         if (is_region(node)) regions += node.totals.created;
     }
     const uint64_t serial = serial_code(profile).all_ns;
+    // A log does not tell how many there were.
+    const std::string count =
+        regions == 0 ? "" : count_text(regions) + (regions == 1 ? " region; " : " regions; ");
     std::string text = fmt::format(
-        "OpenMP: {} {}; {} of the computation is outside of regions, {} a rank",
-        count_text(regions), regions == 1 ? "region" : "regions",
+        "OpenMP: {}{} of the computation is outside of regions, {} a rank", count,
         share_text(static_cast<double>(serial), static_cast<double>(profile.computation_ns)),
         time_text(static_cast<double>(serial) / rank_count(profile), utf8));
     for (const OmpLine& line : omp_lines(profile)) {

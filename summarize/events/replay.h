@@ -80,6 +80,7 @@ class Replay {
         uint64_t separate = 0;
         uint64_t first = 0;
         uint64_t newest = 0;
+        uint64_t lost_told = 0;
         bool is_moved = false;        // the next enter or leave
         std::vector<Moved> moving{};  // that have left one node and not yet entered the next
         bool is_off = false;          // nothing was written since the last record

@@ -68,7 +68,7 @@ def entries_of_calls():
     threads = windowed("entry:MPI_Send:9-", "sends")
     check_equal([rank for rank, _ in threads], [0], "ranks that send")
     check_equal(names_of(threads[0, 0]), call("MPI_Send") * 2, "the last two")
-    check_equal([e["name"] for e in threads[0, 0] if e["ph"] in "si"], ["8 bytes, tag 8", "8 bytes, tag 9"], "tags")
+    check_equal([e["name"] for e in threads[0, 0] if e["ph"] in "si"], ["sent: 8 bytes, tag 8", "sent: 8 bytes, tag 9"], "tags")
 
 
 def probed():

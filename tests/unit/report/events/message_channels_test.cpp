@@ -83,6 +83,27 @@ TEST(MessageMatches, MayBeReceivedSomewhatEarly) {
     EXPECT_EQ((*matches).earliest_ns(), 3u);
 }
 
+// By times that are estimated; nothing is missing, so the numbers are right.
+TEST(MessageMatches, MayAllBeReceivedSomewhatEarly) {
+    Matches matches;
+    for (uint32_t tag = 0; tag < 3; ++tag) matches.receive(8, 10 + tag, tag).send(8, 20 + tag, tag);
+    EXPECT_EQ(matches.ends(), "+++ +++");
+    EXPECT_EQ((*matches).early(), 3u);
+    EXPECT_EQ((*matches).earliest_ns(), 10u);
+    EXPECT_EQ((*matches).guessed() + (*matches).alone(), 0u);
+}
+
+// Two sends of a phase come before the receiver enters it.
+TEST(MessageMatches, GoByNumberWhereTheyAreEven) {
+    Matches matches;
+    for (uint64_t i = 0; i < 3; ++i) {
+        matches.pause(0).send(8, 100 * i).pause(1).send(8, 100 * i + 10);
+        matches.receive(8, 100 * i + 20).receive(8, 100 * i + 30);
+    }
+    EXPECT_EQ(matches.ends(), "++++++ ++++++");
+    EXPECT_EQ((*matches).guessed(), 6u);
+}
+
 // Also where the last send has not been received.
 TEST(MessageMatches, TellHowEarlyInChannelsThatGoOn) {
     Matches matches;
@@ -104,6 +125,7 @@ TEST(MessageMatches, AreMissingAtTheEndOfAKilledJob) {
 // Each send follows the receive of the one before, and the first one is not in the log.
 TEST(MessageMatches, GoByTimeWhereTheFirstSendIsMissing) {
     Matches matches;
+    matches.lose(0);
     for (uint64_t i = 0; i < 4; ++i) matches.receive(8, 100 * i + 10).send(8, 100 * i + 50);
     EXPECT_EQ(matches.ends(), "+++- -+++");
     EXPECT_EQ((*matches).guessed(), 3u);
