@@ -27,7 +27,7 @@ struct Lacks {
 
 std::string names_of_kinds(uint32_t kinds) {
     const bool is_all_of_mpi = (kinds & kMpiEvents) == kMpiEvents;
-    const std::pair<uint32_t, const char*> kNames[] = {
+    const std::pair<uint32_t, const char*> names[] = {
         {event_bit(SiteKind::kCommunication),
          is_all_of_mpi ? "MPI calls" : "MPI calls other than collectives"},
         {is_all_of_mpi ? 0 : kCollectiveEvents, "collectives"},
@@ -37,7 +37,7 @@ std::string names_of_kinds(uint32_t kinds) {
         {event_bit(SiteKind::kOpenMp), "OpenMP"},
         {event_bit(SiteKind::kIo), "I/O"}};
     std::string text;
-    for (const auto& [kind, name] : kNames) {
+    for (const auto& [kind, name] : names) {
         if ((kinds & kind) != 0) text += (text.empty() ? "" : ", ") + std::string(name);
     }
     return text;
