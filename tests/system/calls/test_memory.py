@@ -4,7 +4,7 @@ import re
 
 from harness import case, check, check_equal, main, program, run_observed, run_plain, scratch, skip_unless
 
-KIB_MOST = 780  # 700 to 732 were measured; before tables grew with what is in them it was 1680
+KIB_MOST = 860  # 756 to 792 were measured; before tables grew with what is in them it was 1680
 
 
 def figures(run, unit):
@@ -16,7 +16,7 @@ def figures(run, unit):
 
 @case
 def private():
-    """A rank of 500 nodes has 0.7 MB of private memory over what it has without dwell."""
+    """A rank of 500 nodes has 0.8 MB of private memory over what it has without dwell."""
     plain = figures(run_plain([program("private_memory")], 2), "KiB")
     skip_unless(min(plain.values()) > 0, "the kernel has no /proc/self/smaps_rollup")
     run = run_observed([program("private_memory")], 2, scratch("out"))
