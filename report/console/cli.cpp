@@ -345,12 +345,13 @@ tl::expected<EventsOptions, CliEnd> parse_events(const std::vector<std::string>&
                    "--events=last:N holds")
         ->expected(0, 2);
     if (auto end = parse_words(app, words)) return tl::make_unexpected(*end);
-    if (!given.empty()) options.order = given.back();
+    if (given.empty())
+        return tl::make_unexpected(CliEnd{2, "dwell events should have " + list_of("on|off|dump")});
+    options.order = given.back();
     if (given.size() == 2) options.job = given.front();
     if (number_of_word("on|off|dump", options.order.c_str()) < 0)
-        return tl::make_unexpected(CliEnd{
-            2, (options.order.empty() ? "dwell events" : "'" + options.order + "'") + " should " +
-                   (options.order.empty() ? "have " : "be ") + list_of("on|off|dump")});
+        return tl::make_unexpected(
+            CliEnd{2, "'" + options.order + "' should be " + list_of("on|off|dump")});
     return options;
 }
 

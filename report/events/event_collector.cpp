@@ -114,6 +114,7 @@ void EventCollector::find_ranks(const std::string& directory, Job* job) {
             continue;
         }
         const auto number = static_cast<uint32_t>(job->ranks.size());
+        job->start_ticks = std::min(job->start_ticks, records.header().start_ticks);
         if (filters_ == nullptr || records.header().event_reader == 0)
             records.own_header()->event_reader = getpid();
         job->ranks.emplace_back(file.name, spill_file(directory, file.name), std::move(records),
@@ -469,7 +470,7 @@ bool EventCollector::look(const std::string& directory) {
         if (filters_ != nullptr) rank.records.own_header()->event_reader = getpid();
         const bool ended = load_shared(&rank.records.header().state) != FileState::kRunning;
         const uint32_t dumps = load_shared(&rank.records.header().event_dumps);
-        if (window_.is_timed) keep_window(job, &rank);
+        if (window_.is_timed) keep_window(job.start_ticks, &rank);
         take_all(&job, &rank, ended || dumps != rank.dumps);
         rank.dumps = dumps;
         if (rates_.high != 0) keep_rates(&job, &rank, ended);

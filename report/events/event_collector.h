@@ -108,6 +108,7 @@ class EventCollector {
         std::string name;
         bool has_failed = false;
         uint64_t first_ns = 0;
+        uint64_t start_ticks = UINT64_MAX;  // of the first process
         uint64_t listed_ns = 0;
         CollectedEvents collected;
     };
@@ -136,7 +137,7 @@ class EventCollector {
     void describe_module(Rank* rank, uint16_t number, std::string* runs);
     void close_rank(Job* job, Rank* rank);
     void move_to_profiles();
-    void keep_window(const Job& job, Rank* rank) const;
+    void keep_window(uint64_t start_ticks, Rank* rank) const;
     void keep_rates(Job* job, Rank* rank, bool at_end);
 
     std::string out_;

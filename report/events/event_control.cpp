@@ -9,11 +9,8 @@
 namespace dwell {
 
 // The window counts from the start of the host's first process, in all of them.
-void EventCollector::keep_window(const Job& job, Rank* rank) const {
+void EventCollector::keep_window(uint64_t start_ticks, Rank* rank) const {
     FileHeader* const header = rank->records.own_header();
-    uint64_t start_ticks = header->start_ticks;
-    for (const Rank& other : job.ranks)
-        start_ticks = std::min(start_ticks, other.records.header().start_ticks);
     const double rate = static_cast<double>(std::max<uint64_t>(header->ticks_per_second, 1));
     const double age_s = static_cast<double>(ticks_now() - start_ticks) / rate;
     const bool on = age_s >= window_.from_s && (window_.to_s == 0 || age_s < window_.to_s);

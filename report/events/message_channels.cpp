@@ -29,7 +29,7 @@ void MessageMatches::Joined::join(const NotedEnd& send, const NotedEnd& receive)
     split += send.end.is_shown != receive.end.is_shown ? 1 : 0;
 }
 
-void MessageMatches::note(std::vector<uint64_t>* counts, uint32_t rank) {
+void MessageMatches::count_up(std::vector<uint64_t>* counts, uint32_t rank) {
     if (rank >= counts->size()) counts->resize(rank + size_t{1});
     (*counts)[rank] += 1;
 }
@@ -129,7 +129,10 @@ void MessageMatches::end_of_notes() {
     for (auto& [key, channel] : channels_) {
         channel.unmet = channel.on_way = Queue();
         // Of what was forgotten, numbers are not known.
-        if (has_forgotten_) channel.by_number = channel.by_time = Joined();
+        if (has_forgotten_) {
+            channel.by_number = channel.by_time = Joined();
+            channel.early_shown = channel.earliest_ns = 0;
+        }
         const bool whole = is_whole(channel);
         add(channel, whole ? channel.by_number : channel.by_time);
         if (whole) channel.by_time = std::move(channel.by_number);

@@ -59,8 +59,8 @@ class MessageMatches {
     // An end of a message with a process of which there is no log.
     void note_alone() { alone_ += 1; }
     // Messages of this rank are missing here: lost, or not written because events were off.
-    void note_loss(uint32_t rank) { note(&losses_, rank); }
-    void note_pause(uint32_t rank) { note(&pauses_, rank); }
+    void note_loss(uint32_t rank) { count_up(&losses_, rank); }
+    void note_pause(uint32_t rank) { count_up(&pauses_, rank); }
     void end_of_notes();
     // Before each further pass, in which the ends of a channel come in the same order.
     void rewind();
@@ -75,7 +75,7 @@ class MessageMatches {
     uint64_t earliest_ns() const { return earliest_ns_; }
 
   private:
-    static void note(std::vector<uint64_t>* counts, uint32_t rank);
+    static void count_up(std::vector<uint64_t>* counts, uint32_t rank);
     struct NotedEnd {
         End end;
         uint64_t number;

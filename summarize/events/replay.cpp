@@ -411,7 +411,7 @@ void Replay::end_statement(ThreadState* thread, const Open& open, uint64_t at) {
     if (computed != 0) {
         node(computed)->count += 1;
         const double untold = thread->untold.until(open.begin + thread->real_ahead);
-        const auto elsewhere = static_cast<uint64_t>(untold - thread->untold_before);
+        const auto elsewhere = static_cast<uint64_t>(std::max(untold - thread->untold_before, 0.0));
         add_time(computed,
                  beyond(beyond(open.begin, thread->last_end), thread->separate + elsewhere));
     }

@@ -288,7 +288,7 @@ def no_such_place():
     """A window that never begins is said; the profile is as always."""
     run = run_observed([program("event_windows")], 2, scratch("out"),
                        ["--events", "--events-window", "entry:step:11"])
-    check("did not begin" in run.stderr, run.describe())
+    check("--events-window entry:step:11 did not begin" in run.stderr, run.describe())
     check(not os.path.exists(scratch("out/events")), "there are events")
     check_equal(sum(n["count"] for n in Profile(scratch("out"), run).json["nodes"] if n["name"] == "step"),
                 2 * STEPS, "steps")
