@@ -500,6 +500,8 @@ void EventCollector::close_rank(Job* job, Rank* rank) {
         auto* thread = rank->records.at<ThreadRecord>(place);
         if (thread == nullptr) continue;
         add_run(CellUse::kThread, place, thread, kThreadCells, &runs);
+        // Of a thread whose events were all filtered the log has no other node.
+        if (!rank->known.empty()) describe(rank, thread->root, &runs);
         uint64_t lost = 0;
         for (const uint64_t of_kind : thread->events.lost) lost += of_kind;
         job->collected.lost +=

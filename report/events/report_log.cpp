@@ -2,7 +2,9 @@
 #include "report/events/report_log.h"
 
 #include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "report/console/output.h"
 #include "report/events/timeline_notes.h"
@@ -43,6 +45,42 @@ std::string names_of_kinds(uint32_t kinds) {
     return text;
 }
 
+constexpr const char* kOfEvents =
+    "this is computed from events: for whom a rank waited, and why, is not in them";
+
+std::vector<std::string> what_figures_lack(const Profile& profile, const Lacks& lacks,
+                                           const TimelineNotes& notes) {
+    std::vector<std::string> lines;
+    if (lacks.waits && profile.world_size > 1)
+        lines.emplace_back("waiting is not in the log: it counts as transfer");
+    if (lacks.times) {
+        lines.emplace_back(
+            "events were off for a time (--events-window, dwell events): counts and times are of "
+            "the rest");
+    }
+    if (const std::string kinds = names_of_kinds(lacks.kinds); !kinds.empty()) {
+        lines.push_back("the log has no " + kinds +
+                        " (--events): their time is in what is around them");
+    }
+    if (lacks.sites) {
+        lines.emplace_back(
+            "sites that are off have no events (--events-sites): their time is in what is around "
+            "them");
+    }
+    const std::vector<std::string> missing = what_is_missing(notes);
+    lines.insert(lines.end(), missing.begin(), missing.end());
+    if (notes.reduced_calls != 0) {
+        lines.emplace_back(
+            "of calls that are only counted bytes, shortest and longest times are missing");
+    }
+    if (notes.is_filtered) lines.emplace_back("the figures are of what the filter left");
+    if (lacks.incomplete != 0) {
+        lines.push_back(std::to_string(lacks.incomplete) +
+                        " calls that the log holds in part are left out");
+    }
+    return lines;
+}
+
 tl::expected<Profile, std::string> profile_of(const std::string& path, Lacks* lacks,
                                               TimelineNotes* notes) {
     auto logs = LogSet::open(find_logs(path));
@@ -65,9 +103,10 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, Lacks* la
         for (const SetThread& thread : process.threads) {
             EventStream stream(&thread);
             replay.add_thread(thread.number, &stream);
-            notes->lost_words += stream.lost();
-            notes->damaged_blocks += stream.damaged();
+            add_losses(stream, replay.policy_of(thread.number), notes);
         }
+        notes->without_place += replay.without_place();
+        notes->unknown += replay.unknown();
         const SparseBytes& cells = process.records.cells;
         if (!replay.finish() || !add_record_file(&merged, cells.data(), cells.size()))
             return tl::make_unexpected(path + ": there is no memory for its profile");
@@ -88,28 +127,17 @@ bool is_event_log(const std::string& path) {
 int report_log_command(const ReportOptions& options) {
     Lacks lacks;
     TimelineNotes notes;
-    const auto profile = profile_of(options.source, &lacks, &notes);
+    auto profile = profile_of(options.source, &lacks, &notes);
     if (!profile) {
         say(profile.error());
         return 1;
     }
-    say("this is computed from events: for whom a rank waited, and why, is not in them");
-    if (lacks.waits && profile->world_size > 1)
-        say("waiting is not in the log: it counts as transfer");
-    if (lacks.times)
-        say("events were off for a time (--events-window, dwell events): counts and times are of "
-            "the rest");
-    if (const std::string kinds = names_of_kinds(lacks.kinds); !kinds.empty())
-        say("the log has no " + kinds + " (--events): their time is in what is around them");
-    if (lacks.sites)
-        say("sites that are off have no events (--events-sites): their time is in what is around "
-            "them");
-    say_what_is_missing(notes);
-    if (notes.reduced_calls != 0)
-        say("of these calls bytes, shortest and longest times are missing");
-    if (notes.is_filtered) say("the figures are of what the filter left");
-    if (lacks.incomplete != 0)
-        say(std::to_string(lacks.incomplete) + " calls that the log holds in part are left out");
+    profile->notes.insert(profile->notes.begin(), kOfEvents);
+    say(kOfEvents);
+    const std::vector<std::string> lines = what_figures_lack(*profile, lacks, notes);
+    for (const std::string& line : lines) say(line);
+    if (!lines.empty()) profile->merged_flags |= kMergedEventsMissing;
+    profile->notes.insert(profile->notes.begin() + 1, lines.begin(), lines.end());
     return show_profile(*profile, options);
 }
 

@@ -14,32 +14,6 @@ namespace {
 
 constexpr uint64_t kEventsPerLook = 1 << 12;
 
-bool is_known(EventControl control) {
-    switch (control) {
-        case EventControl::kBase:
-        case EventControl::kGap:
-        case EventControl::kThread:
-        case EventControl::kRealTime:
-        case EventControl::kOn:
-        case EventControl::kOff:
-        case EventControl::kReset:
-        case EventControl::kEnd:
-        case EventControl::kLocked:
-        case EventControl::kUnlocked:
-        case EventControl::kComm:
-        case EventControl::kWaited:
-        case EventControl::kMoved:
-        case EventControl::kFlushed:
-            return true;
-    }
-    return false;
-}
-
-bool is_known(const Event& event) {
-    if (event.kind == EventKind::kControl) return is_known(static_cast<EventControl>(event.what));
-    return event.kind < EventKind::kControl;
-}
-
 }  // namespace
 
 void Timeline::find_window(const EventWindow& window) {
@@ -473,8 +447,7 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         return is_shown;
     }
     const Event& record = source->event;
-    const bool names_place = record.kind == EventKind::kEnter || record.kind == EventKind::kLeave ||
-                             record.kind == EventKind::kMark || record.kind == EventKind::kSample;
+    const bool names_place = names_node(record.kind) && record.kind != EventKind::kMetric;
     const uint32_t node = names_place ? node_of(*source, record.what) : 0;
     if (node == kNoNode) {
         notes_.without_place += 1;
@@ -522,13 +495,7 @@ const TimelineNotes& Timeline::notes() {
     notes_.damaged_blocks = 0;
     notes_.lost_records = 0;
     for (const auto& source : sources_) {
-        const bool overwrites = threads_[source->thread].policy == EventPolicy::kOverwrite;
-        const uint64_t lost = source->stream.lost();
-        const uint64_t untimed = source->stream.skipped();
-        notes_.lost_words += overwrites ? 0 : lost;
-        notes_.without_time += overwrites ? 0 : untimed;
-        notes_.overwritten_words += overwrites ? lost + untimed : 0;
-        notes_.damaged_blocks += source->stream.damaged();
+        add_losses(source->stream, threads_[source->thread].policy, &notes_);
         // The last state of a thread that was killed may not be in the log.
         notes_.lost_records += std::max(source->lost, source->lost_told);
     }

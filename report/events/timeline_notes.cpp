@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "report/console/output.h"
 #include "report/filter/event_filters.h"
 
 namespace dwell {
@@ -20,9 +19,20 @@ void add_levels(const std::vector<LevelChange>& levels, TimelineNotes* notes) {
     notes->reduced_places += reduced.size();
 }
 
-void say_what_is_missing(const TimelineNotes& notes) {
-    const auto told = [](uint64_t count, const std::string& text) {
-        if (count != 0) say(fmt::format("{} {}", count, text));
+void add_losses(const EventStream& stream, EventPolicy policy, TimelineNotes* notes) {
+    notes->damaged_blocks += stream.damaged();
+    if (policy == EventPolicy::kOverwrite) {
+        notes->overwritten_words += stream.lost() + stream.skipped();
+    } else {
+        notes->lost_words += stream.lost();
+        notes->without_time += stream.skipped();
+    }
+}
+
+std::vector<std::string> what_is_missing(const TimelineNotes& notes) {
+    std::vector<std::string> lines;
+    const auto told = [&lines](uint64_t count, const std::string& text) {
+        if (count != 0) lines.push_back(fmt::format("{} {}", count, text));
     };
     told(notes.unfinished_logs, "of the logs were not closed: they may lack the end");
     told(notes.bytes_cut, "bytes of a log are damaged or cut off, and left out");
@@ -32,7 +42,7 @@ void say_what_is_missing(const TimelineNotes& notes) {
     told(notes.reduced_calls,
          fmt::format("calls of {} places with too many events are only counted (--events-rate)",
                      notes.reduced_places));
-    if (notes.is_filtered) say(line_of_log(notes.filter, notes.unfinished_logs != 0));
+    if (notes.is_filtered) lines.push_back(line_of_log(notes.filter, notes.unfinished_logs != 0));
     told(notes.lost_words, "words are missing in the logs");
     told(notes.overwritten_words,
          "words of older events were overwritten: the flight recorder keeps the newest");
@@ -45,7 +55,7 @@ void say_what_is_missing(const TimelineNotes& notes) {
     told(notes.guessed_messages,
          "messages are joined by order, size and time, which may be wrong: the logs lack some");
     if (notes.early_receives != 0) {
-        say(
+        lines.push_back(
             fmt::format("{} receives come before their sends, by up to {:.3f} us: times of waiting "
                         "are estimated",
                         notes.early_receives, static_cast<double>(notes.earliest_ns) / 1e3));
@@ -54,12 +64,14 @@ void say_what_is_missing(const TimelineNotes& notes) {
     told(notes.ended_after, "calls end after the window: they end with it");
     told(notes.split_messages, "messages have only one end in what was chosen");
     if (notes.clock_bound_ns != 0) {
-        say(
+        lines.push_back(
             fmt::format("times of other hosts than the first are right to {:.3f} us, if their "
                         "clocks drift evenly",
                         static_cast<double>(notes.clock_bound_ns) / 1e3));
     }
-    if (notes.clocks_unrelated) say("the clocks of the hosts are not related to each other");
+    if (notes.clocks_unrelated)
+        lines.emplace_back("the clocks of the hosts are not related to each other");
+    return lines;
 }
 
 }  // namespace dwell

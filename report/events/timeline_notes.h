@@ -3,9 +3,11 @@
 #define DWELL_REPORT_EVENTS_TIMELINE_NOTES_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "summarize/events/event_log.h"
+#include "summarize/events/event_stream.h"
 
 namespace dwell {
 
@@ -41,7 +43,10 @@ struct TimelineNotes {
 
 // What of a process had too many events (--events-rate).
 void add_levels(const std::vector<LevelChange>& levels, TimelineNotes* notes);
-void say_what_is_missing(const TimelineNotes& notes);
+// What of a thread's records is missing between those that the log has.
+void add_losses(const EventStream& stream, EventPolicy policy, TimelineNotes* notes);
+// Lines for the user.
+std::vector<std::string> what_is_missing(const TimelineNotes& notes);
 
 }  // namespace dwell
 

@@ -137,7 +137,7 @@ int export_command(const ExportOptions& options) {
         return 1;
     }
     if (timeline->events() == 0) say("the logs have no such events: " + job.path + " has none");
-    say_what_is_missing(timeline->notes());
+    for (const std::string& line : what_is_missing(timeline->notes())) say(line);
     for (const std::string& line : job.left_out) say(line);
     if (!options.quiet) say("wrote " + job.path);
     return 0;

@@ -88,6 +88,8 @@ std::vector<std::string> reservations(const Profile& profile, const Job& job) {
                                  const std::string& what) {
         if (count != 0) limits.push_back(counted(count, one, many) + " " + what);
     };
+    if (profile.merged_flags & kMergedEventsMissing)
+        limits.emplace_back("the event log lacks a part of the run");
     if (profile.ranks.size() < profile.world_size) {
         limits.push_back(
             fmt::format("{} of {} ranks observed", profile.ranks.size(), profile.world_size));
@@ -149,7 +151,8 @@ bool counts_are_exact(const Profile& profile, const Job& job) {
     const uint64_t missing = job.dropped + job.probes_dropped + job.guessed + job.split +
                              job.off_entries + job.off_uncertain + job.damaged + job.unfinished +
                              job.cut_short;
-    return missing == 0 && profile.ranks.size() >= profile.world_size && !is_serial(profile);
+    return missing == 0 && (profile.merged_flags & kMergedEventsMissing) == 0 &&
+           profile.ranks.size() >= profile.world_size && !is_serial(profile);
 }
 
 }  // namespace dwell

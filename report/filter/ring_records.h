@@ -20,14 +20,6 @@ struct RingRecord {
     uint32_t mark = 0;  // one that a filter added: number of its name, from 1 on
 };
 
-// Of a node, perhaps after it was left.
-inline bool is_measured(EventKind kind) {
-    return kind == EventKind::kMetric || kind == EventKind::kSample;
-}
-inline bool names_node(EventKind kind) {
-    return kind == EventKind::kEnter || kind == EventKind::kLeave || kind == EventKind::kMark ||
-           is_measured(kind);
-}
 // The node whose instance a record belongs to that may come after its end; 0: it does not.
 inline uint64_t late_node(const Event& event) {
     if (is_measured(event.kind)) return event.what;

@@ -4,6 +4,35 @@
 #include <algorithm>
 
 namespace dwell {
+namespace {
+
+bool is_known(EventControl control) {
+    switch (control) {
+        case EventControl::kBase:
+        case EventControl::kGap:
+        case EventControl::kThread:
+        case EventControl::kRealTime:
+        case EventControl::kOn:
+        case EventControl::kOff:
+        case EventControl::kReset:
+        case EventControl::kEnd:
+        case EventControl::kLocked:
+        case EventControl::kUnlocked:
+        case EventControl::kComm:
+        case EventControl::kWaited:
+        case EventControl::kMoved:
+        case EventControl::kFlushed:
+            return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool is_known(const Event& event) {
+    if (event.kind == EventKind::kControl) return is_known(static_cast<EventControl>(event.what));
+    return event.kind < EventKind::kControl;
+}
 
 void EventStream::rewind() {
     block_ = at_ = 0;

@@ -23,6 +23,17 @@ inline bool is_control(const Event& event, EventControl what) {
     return event.kind == EventKind::kControl && event.what == static_cast<uint32_t>(what);
 }
 
+// Whether its kind is one of this version.
+bool is_known(const Event& event);
+// Of a node, perhaps after it was left.
+inline bool is_measured(EventKind kind) {
+    return kind == EventKind::kMetric || kind == EventKind::kSample;
+}
+inline bool names_node(EventKind kind) {
+    return kind == EventKind::kEnter || kind == EventKind::kLeave || kind == EventKind::kMark ||
+           is_measured(kind);
+}
+
 // Reads the record at words[*at] but for its time, and moves *at behind it. False: it is a filler,
 // or the rest of a record.
 inline bool read_record(const std::vector<uint64_t>& words, size_t* at, Event* event) {

@@ -173,6 +173,8 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
         thread.newest = std::max(thread.newest, event.time);
         if (begin == 0) begin = event.time;
         const bool known = event.what < is_node_.size() && is_node_[event.what];
+        unknown_ += is_known(event) ? 0 : 1;
+        without_place_ += names_node(event.kind) && !known ? 1 : 0;
         switch (event.kind) {
             case EventKind::kEnter:
                 if (known) enter(&thread, event.what, event.time);
@@ -224,6 +226,13 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
     lost_ += std::max(lost, thread.lost_told);  // its last state may not be in the log
     if (thread.counted != 0 && of_thread != nullptr)
         add_read(thread, of_thread->root, 1, beyond(thread.newest, begin));
+}
+
+EventPolicy Replay::policy_of(uint32_t number) {
+    const auto record = threads_.find(number);
+    return record == threads_.end()
+               ? EventPolicy::kDrop
+               : static_cast<EventPolicy>(part<ThreadRecord>(record->second)->events.policy);
 }
 
 MetricPart* Replay::metric_part(const ThreadState& thread, CellIndex cell) {

@@ -48,6 +48,11 @@ class Replay {
     uint64_t incomplete() const { return incomplete_; }
     // Records that found no room in a ring.
     uint64_t lost() const { return lost_; }
+    // Records left out: of nodes that the log does not describe, of kinds of other versions.
+    uint64_t without_place() const { return without_place_; }
+    uint64_t unknown() const { return unknown_; }
+    // What a thread does when its ring is full.
+    EventPolicy policy_of(uint32_t number);
     // Events were off for a time.
     bool was_off() const { return was_off_; }
 
@@ -137,6 +142,8 @@ class Replay {
     CellIndex next_ = 0;
     uint64_t incomplete_ = 0;
     uint64_t lost_ = 0;
+    uint64_t without_place_ = 0;
+    uint64_t unknown_ = 0;
     bool was_off_ = false;
     bool has_failed_ = false;
 };

@@ -79,12 +79,13 @@ constexpr std::array<BitName, 28> kFileFlagNames = {{{kFileFull, "full"},
                                                      {kFileIo, "io"},
                                                      {kFileEndSeen, "end_seen"},
                                                      {kFileEndGuessed, "end_guessed"}}};
-constexpr std::array<BitName, 6> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
+constexpr std::array<BitName, 7> kMergedFlagNames = {{{kMergedRowsDropped, "rows_dropped"},
                                                       {kMergedPartial, "partial"},
                                                       {kMergedPlacesDropped, "places_dropped"},
                                                       {kMergedGridsDropped, "grids_dropped"},
                                                       {kMergedSamplesDropped, "samples_dropped"},
-                                                      {kMergedAxisDropped, "axis_dropped"}}};
+                                                      {kMergedAxisDropped, "axis_dropped"},
+                                                      {kMergedEventsMissing, "events_missing"}}};
 
 // The figures of the operating system, in the order of `ranks` in profile.json.
 struct UsageName {

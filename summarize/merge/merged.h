@@ -436,6 +436,7 @@ enum MergedFlags : uint32_t {
     kMergedGridsDropped = 8,     // more than kGridLimit different grids
     kMergedSamplesDropped = 16,  // over the limit of sample rows: there are none
     kMergedAxisDropped = 32,     // over the row limit by axis rows: there are none
+    kMergedEventsMissing = 64,   // computed from an event log that lacks some
 };
 
 struct MergedHeader {

@@ -1,6 +1,7 @@
 """Events that are left out, changed and added before they are written: --events-longer and
 --events-filter. The programs say what is to be left."""
 
+import json
 import os
 import re
 import shutil
@@ -334,6 +335,19 @@ def long_ones_of_all():
             check(took_ms > 0.999 * LIMIT_MS, f"{begin} took {took_ms} ms")
             works += plain(begin["name"]) == "work"
         check(INSTANCES // 4 <= works <= len(long[rank]), f"{works} of {long[rank]}")
+
+
+@case
+def none_is_long():
+    """All of a program was left out: its log is empty, not damaged."""
+    run = run_around(["--events-longer", "100s:work"], program("slow_instances"), "4", "1")
+    check("8 instances of work took no longer" in run.stderr, run.describe())
+    shown = execute([DWELL, "report", scratch("out/events"), "--format", "json"])
+    check_equal(shown.code, 0, shown.describe())
+    profile = json.loads(shown.stdout)
+    check_equal(len(profile["nodes"]), 1, "places")
+    check(not any("damaged" in note for note in profile["notes"]), f"{profile['notes']}")
+    check("events_missing" in profile["flags"], f"{profile['flags']}")
 
 
 @case

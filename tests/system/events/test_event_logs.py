@@ -91,6 +91,7 @@ def check_same_figures(out):
     shown = execute([DWELL, "report", os.path.join(out, "events"), "--format", "json"])
     check_equal(shown.code, 0, shown.describe())
     log = json.loads(shown.stdout)
+    check("events_missing" not in log["flags"], f"{log['notes']}")
     want, got = figures_of(run), figures_of(log)
     for path, figures in want.items():
         check_equal(got.get(path), figures, f"figures of {path[-2:]}")
@@ -227,7 +228,11 @@ def report_of_the_last():
     check_equal(run.code, 0, run.describe())
     shown = execute([DWELL, "report", scratch("out/events"), "--format", "json"])
     check_equal(shown.code, 0, shown.describe())
-    for node in json.loads(shown.stdout)["nodes"]:
+    profile = json.loads(shown.stdout)
+    check("overwritten: the flight recorder keeps the newest" in shown.stderr, shown.stderr)
+    check("words are missing" not in shown.stderr, shown.stderr)
+    check("events_missing" in profile["flags"], f"{profile['flags']}")
+    for node in profile["nodes"]:
         if node["name"] in ("MPI_Send", "MPI_Sendrecv"):
             check(0 < node["count"] < 3000, f"{node}")
     threads, said = exported(scratch("out"))
@@ -315,6 +320,8 @@ def too_many_events():
     total = Profile(scratch("out"), run).json["total_ns"]
     check(abs(log["total_ns"] - total) < 0.05 * total, f"time in the log: {log['total_ns']} of {total}")
     check("bytes, shortest and longest times are missing" in shown.stderr, shown.describe()[:2000])
+    check("events_missing" in log["flags"] and any("only counted" in note for note in log["notes"]),
+          f"{log['flags']}, {log['notes']}")
 
 
 @case
