@@ -112,7 +112,7 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, Lacks* la
             return tl::make_unexpected(path + ": there is no memory for its profile");
         lacks->incomplete += replay.incomplete();
         lacks->times = lacks->times || replay.was_off();
-        notes->lost_records += replay.lost();
+        notes->lost_records.add(replay.lost().of.data());
     }
     return build_profile(merged);
 }

@@ -45,7 +45,8 @@ void Timeline::rewind() {
         source->lost_before = 0;
         source->tid = 0;
         source->has_ended = source->is_off = false;
-        source->missed = source->lost_told = 0;
+        source->missed = 0;
+        source->lost_told = {};
         source->ticks = 0;
         source->at_end = source->is_cut = source->has_gap_due = false;
         advance(source);
@@ -163,10 +164,8 @@ bool Timeline::is_kept(const Source& source, const Event& event) {
 void Timeline::advance(Source* source) {
     do {
         if (!read(source)) return end_source(source);
-        if (is_control(source->event, EventControl::kGap)) {
-            for (uint32_t i = 0; i < source->event.more; ++i)
-                source->lost_told += source->event.values[i];
-        }
+        if (is_control(source->event, EventControl::kGap))
+            source->lost_told.add(source->event.values.data(), source->event.more);
         if (is_control(source->event, EventControl::kThread) && source->event.more != 0) {
             const uint64_t before = std::exchange(source->tid, source->event.values[0]);
             source->has_ended = before != source->tid && !source->open.empty();
@@ -182,16 +181,19 @@ void Timeline::advance(Source* source) {
     source->ns = ns_of(*source, source->ticks);
 }
 
-// The log does not tell of records that a thread lost behind its last one.
+// The log does not tell of records that a thread lost behind its last one; nor whether that was in
+// the window.
 void Timeline::end_source(Source* source) {
     source->at_end = true;
-    const uint64_t lost = threads_[source->thread].lost_records;
-    source->has_gap_due = !source->of_samples && lost > source->lost_told;
+    const LostRecords& told = source->lost_told;
+    source->has_gap_due =
+        !source->of_samples && !choice_.window.is_timed && source->lost.all() > told.all();
     if (!source->has_gap_due) return;
     source->event.kind = EventKind::kControl;
     source->event.what = static_cast<uint32_t>(EventControl::kGap);
-    source->event.more = 1;
-    source->event.values[0] = lost - source->lost_told;
+    source->event.more = kEventLosses;
+    for (uint32_t i = 0; i < kEventLosses; ++i)
+        source->event.values[i] = source->lost.of[i] - std::min(source->lost.of[i], told.of[i]);
 }
 
 bool Timeline::is_finished(const Source& source) {
@@ -493,11 +495,12 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
 const TimelineNotes& Timeline::notes() {
     notes_.lost_words = notes_.overwritten_words = notes_.without_time = 0;
     notes_.damaged_blocks = 0;
-    notes_.lost_records = 0;
+    notes_.lost_records = {};
     for (const auto& source : sources_) {
         add_losses(source->stream, threads_[source->thread].policy, &notes_);
         // The last state of a thread that was killed may not be in the log.
-        notes_.lost_records += std::max(source->lost, source->lost_told);
+        const bool is_told = source->lost.all() < source->lost_told.all();
+        notes_.lost_records.add((is_told ? source->lost_told : source->lost).of.data());
     }
     notes_.split_messages = split_ + matches_->split();
     return notes_;

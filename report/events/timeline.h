@@ -38,7 +38,6 @@ struct TimelineThread {
     uint32_t number;   // in its process
     int32_t tid;
     std::string name;
-    uint64_t lost_records = 0;  // that found no room in its ring
     EventPolicy policy = EventPolicy::kDrop;
 };
 using TimelinePlace = EventPlace;  // by index

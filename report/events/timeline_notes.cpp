@@ -9,6 +9,16 @@
 #include "report/filter/event_filters.h"
 
 namespace dwell {
+namespace {
+
+std::string kinds_of(const LostRecords& lost) {
+    return fmt::format(": {} enters and leaves, {} messages, {} others",
+                       lost.of[static_cast<size_t>(EventLoss::kEntersAndLeaves)],
+                       lost.of[static_cast<size_t>(EventLoss::kMessages)],
+                       lost.of[static_cast<size_t>(EventLoss::kOther)]);
+}
+
+}  // namespace
 
 void add_levels(const std::vector<LevelChange>& levels, TimelineNotes* notes) {
     std::set<CellIndex> reduced;
@@ -38,7 +48,8 @@ std::vector<std::string> what_is_missing(const TimelineNotes& notes) {
     told(notes.bytes_cut, "bytes of a log are damaged or cut off, and left out");
     told(notes.undescribed, "processes that a log does not describe are left out");
     told(notes.damaged_blocks, "blocks of a log are damaged and left out");
-    told(notes.lost_records, "records were lost in full rings");
+    told(notes.lost_records.all(),
+         "records were lost in full rings" + kinds_of(notes.lost_records));
     told(notes.reduced_calls,
          fmt::format("calls of {} places with too many events are only counted (--events-rate)",
                      notes.reduced_places));

@@ -13,7 +13,7 @@ namespace dwell {
 
 // What a timeline had to leave out or to add.
 struct TimelineNotes {
-    uint64_t lost_records = 0;       // that found no room in a ring
+    LostRecords lost_records{};
     uint64_t lost_words = 0;         // that the log lacks
     uint64_t overwritten_words = 0;  // by newer ones
     uint64_t without_begin = 0;      // ends left out

@@ -184,11 +184,7 @@ void Timeline::describe(TimelineThread* thread, const LogProcess& process) {
         thread->tid = record.tid;
         thread->name = text_in(record.name);
         thread->policy = static_cast<EventPolicy>(record.events.policy);
-        for (const uint64_t lost : record.events.lost) {
-            sources_.back()->lost += lost;
-            // Where in the run, the number does not say.
-            if (!choice_.window.is_timed) thread->lost_records += lost;
-        }
+        sources_.back()->lost.add(record.events.lost);
     }
 }
 

@@ -52,8 +52,8 @@ struct Timeline::Source {
     uint64_t tid = 0;          // of the thread whose records these are
     bool has_ended = false;    // that thread, and its record is another one's
     bool is_off = false;       // since the last record, by order or window
-    uint64_t lost = 0;         // records, as the process counted them
-    uint64_t lost_told = 0;    // of these, in the log so far
+    LostRecords lost{};        // as the process counted them
+    LostRecords lost_told{};   // of these, in the log so far
     bool at_end = false;
     bool has_gap_due = false;  // at the end, of records that were lost behind the last one
     bool is_cut = false;       // by the window's end

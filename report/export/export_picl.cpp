@@ -78,7 +78,7 @@ class PiclTrace {
         std::vector<OpenEvent> open;
         size_t known = 0;         // records to come that belong to a statement which has begun
         uint64_t lost_words = 0;  // that were marked
-        bool is_off = false;      // until the next event, for lack of room or by order
+        bool is_off = false;      // until the next event
     };
 
     bool is_written(uint32_t thread) const {
@@ -114,6 +114,10 @@ class PiclTrace {
             if (place.kind == SiteKind::kIo && place.call < kIoCallCount)
                 types_.insert(kIoCalls[place.call].event);
         }
+        const TimelineNotes& notes = timeline_.notes();
+        if (notes.lost_records.all() == 0 && notes.lost_words == 0) return;
+        loss_event_ = static_cast<int>(labels_.size());
+        labels_.emplace_back("records lost: enters and leaves, messages, others");
     }
 
     // Before the earliest event (section 2.4).
@@ -256,7 +260,7 @@ class PiclTrace {
         if (record.kind == EventKind::kControl) {
             if (is_control(record, EventControl::kGap)) {
                 // None follows.
-                if (timeline_.is_over(event.thread)) mark_loss(event.thread, state);
+                if (timeline_.is_over(event.thread)) mark_loss(event.thread, &record);
             } else if (is_control(record, EventControl::kOff)) {
                 put_levels(0);
                 state->is_off = true;
@@ -278,20 +282,30 @@ class PiclTrace {
         left_out_ += 1;
     }
 
-    // Table 13. Records were lost behind the one that was just written.
+    // Records were lost behind the one that was just written.
     void mark_losses(uint32_t thread, ThreadState* state) {
         const uint64_t words = timeline_.lost_words(thread);
         const Event* const next = timeline_.following(thread, 0);
         const bool is_gap = next != nullptr && is_control(*next, EventControl::kGap);
         if (words == state->lost_words && !is_gap) return;
         state->lost_words = words;
-        mark_loss(thread, state);
+        mark_loss(thread, is_gap ? next : nullptr);
     }
 
-    void mark_loss(uint32_t thread, ThreadState* state) {
-        const bool overwrites = timeline_.threads()[thread].policy == EventPolicy::kOverwrite;
-        put(PiclRecordType::kMark, overwrites ? kPiclOverwriting : kPiclBufferFull, {});
-        state->is_off = !overwrites;
+    // By the types of Table 13, which has none for records that were lost while tracing goes on.
+    // `gap`: null where the log does not say how many.
+    void mark_loss(uint32_t thread, const Event* gap) {
+        const EventPolicy policy = timeline_.threads()[thread].policy;
+        if (policy == EventPolicy::kOverwrite) {
+            put(PiclRecordType::kMark, kPiclOverwriting, {});
+        } else if (policy == EventPolicy::kStop && gap != nullptr) {
+            put(PiclRecordType::kMark, kPiclBufferFull, {});
+        } else {
+            PiclFields lost;
+            for (uint32_t i = 0; gap != nullptr && i < gap->more; ++i)
+                lost.add(static_cast<int64_t>(gap->values[i]));
+            put(PiclRecordType::kMark, loss_event_, lost);
+        }
     }
 
     // What is traced from here on: MPI, user events and tracing itself, or nothing (Table 13).
@@ -367,6 +381,7 @@ class PiclTrace {
     std::vector<ThreadState> states_;    // by thread
     std::vector<int> user_events_;       // by place
     std::vector<std::string> labels_;    // of user events
+    int loss_event_ = kNoEvent;          // the user event of lost records
     std::vector<char> is_system_event_;  // by place
     std::set<int> types_;                // of system events that may occur
     std::string text_;                   // to be written

@@ -91,9 +91,9 @@ void UnsaidRecords::count(const Event& event) {
 
 std::string text_of_control(const Event& event) {
     if (is_control(event, EventControl::kGap)) {
-        uint64_t lost = 0;
-        for (uint32_t i = 0; i < event.more; ++i) lost += event.values[i];
-        return fmt::format("{} records lost", lost);
+        LostRecords lost;
+        lost.add(event.values.data(), event.more);
+        return fmt::format("{} records lost", lost.all());
     }
     if (is_control(event, EventControl::kFlushed) && event.more >= 2)
         return fmt::format("ring flushed: {} bytes", event.values[1]);

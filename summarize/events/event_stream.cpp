@@ -2,6 +2,7 @@
 #include "summarize/events/event_stream.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace dwell {
 namespace {
@@ -28,6 +29,11 @@ bool is_known(EventControl control) {
 }
 
 }  // namespace
+
+void LostRecords::add(const uint64_t* lost, uint32_t kinds) {
+    for (uint32_t i = 0; i < std::min(kinds, kEventLosses); ++i) of[i] += lost[i];
+}
+uint64_t LostRecords::all() const { return std::accumulate(of.begin(), of.end(), uint64_t{0}); }
 
 bool is_known(const Event& event) {
     if (event.kind == EventKind::kControl) return is_known(static_cast<EventControl>(event.what));

@@ -23,6 +23,14 @@ inline bool is_control(const Event& event, EventControl what) {
     return event.kind == EventKind::kControl && event.what == static_cast<uint32_t>(what);
 }
 
+// Records that found no room in a ring, by EventLoss.
+struct LostRecords {
+    std::array<uint64_t, kEventLosses> of{};
+
+    void add(const uint64_t* lost, uint32_t kinds = kEventLosses);
+    uint64_t all() const;
+};
+
 // Whether its kind is one of this version.
 bool is_known(const Event& event);
 // Of a node, perhaps after it was left.

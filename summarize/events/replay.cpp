@@ -162,8 +162,8 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
         // Computation begins with the thread, and behind records that were lost.
         const bool is_gap = is_control(event, EventControl::kGap) || stream->lost() != lost_words;
         for (Open& open : thread.open) open.in_part |= is_gap;
-        for (uint32_t i = 0; is_control(event, EventControl::kGap) && i < event.more; ++i)
-            thread.lost_told += event.values[i];
+        if (is_control(event, EventControl::kGap))
+            thread.lost_told.add(event.values.data(), event.more);
         if (is_gap || (number != 0 && thread.newest == 0)) {
             thread.last_end = event.time;
             thread.untold_before = thread.untold.until(event.time + thread.real_ahead);
@@ -220,10 +220,10 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
     }
     incomplete_ += thread.open.size();
     const auto* of_thread = part<ThreadRecord>(thread.record);
-    uint64_t lost = 0;
-    for (uint32_t i = 0; thread.record != 0 && i < kEventLosses; ++i)
-        lost += of_thread->events.lost[i];
-    lost_ += std::max(lost, thread.lost_told);  // its last state may not be in the log
+    LostRecords lost;
+    if (of_thread != nullptr) lost.add(of_thread->events.lost);
+    // Its last state may not be in the log.
+    lost_.add((lost.all() < thread.lost_told.all() ? thread.lost_told : lost).of.data());
     if (thread.counted != 0 && of_thread != nullptr)
         add_read(thread, of_thread->root, 1, beyond(thread.newest, begin));
 }

@@ -47,7 +47,7 @@ class Replay {
     // Calls whose beginning or end the log lacks: they are not counted.
     uint64_t incomplete() const { return incomplete_; }
     // Records that found no room in a ring.
-    uint64_t lost() const { return lost_; }
+    const LostRecords& lost() const { return lost_; }
     // Records left out: of nodes that the log does not describe, of kinds of other versions.
     uint64_t without_place() const { return without_place_; }
     uint64_t unknown() const { return unknown_; }
@@ -85,7 +85,7 @@ class Replay {
         uint64_t separate = 0;
         uint64_t first = 0;
         uint64_t newest = 0;
-        uint64_t lost_told = 0;
+        LostRecords lost_told{};
         bool is_moved = false;        // the next enter or leave
         std::vector<Moved> moving{};  // that have left one node and not yet entered the next
         bool is_off = false;          // nothing was written since the last record
@@ -141,7 +141,7 @@ class Replay {
     std::map<std::pair<CellIndex, CellIndex>, CellIndex> metric_parts_;  // by thread and node
     CellIndex next_ = 0;
     uint64_t incomplete_ = 0;
-    uint64_t lost_ = 0;
+    LostRecords lost_;
     uint64_t without_place_ = 0;
     uint64_t unknown_ = 0;
     bool was_off_ = false;

@@ -1,5 +1,7 @@
 """Event logs as PICL traces: ORNL/TM-12125, and what ParaGraph needs (section 2.5)."""
 
+import re
+
 from kinds_of_events import RANKS, export, kinds_log, threads_log
 from harness import Skip, check, check_equal, check_near, main, case
 from picl_reader import Trace
@@ -129,17 +131,30 @@ def newest():
 
 @case
 def lost():
-    """Where a ring was full, tracing ends (-913) and begins again (-904), as often as the log says."""
+    """PICL has no type for records that were lost while tracing went on: marks with a label, which say how
+    many by kind."""
     path, said = export(threads_log("--events", "--events-ring", "64", blocks=300000), "picl")
     if "records were lost" not in said:
         raise Skip("nothing was lost")
     trace = Trace(path, 1)
-    marks = [mark.event for mark in trace.marks[0]][2:]  # behind those of events off and on
-    check_equal(marks[0], STOPPED, "the first mark")
-    check_equal(marks, [STOPPED, LEVEL] * (len(marks) // 2) + [STOPPED] * (len(marks) % 2), "marks")
-    levels = [mark.data for mark in trace.marks[0][2:] if mark.event == LEVEL]
-    check_equal(levels, [[1, 1, 1]] * len(levels), "levels")
-    check(len(trace.of(0, trace.user_event("block quick@"))) < 300000, "all blocks are there")
+    event = trace.user_event("records lost: enters and leaves, messages, others")
+    marks = trace.marks[0][2:]  # behind those of events off and on
+    check_equal({mark.event for mark in marks}, {event}, "marks")
+    counts = re.search(r"rings: (\d+) enters and leaves, (\d+) messages, (\d+) others", said).groups()
+    check_equal([sum(mark.data[i] for mark in marks) for i in range(3)], [int(n) for n in counts], "lost")
+    blocks = len(trace.of(0, trace.user_event("block quick@")))
+    check(0 <= 2 * (300000 - blocks) - int(counts[0]) <= 2 * len(marks), f"{blocks} blocks, {counts} lost")
+
+
+@case
+def stopped():
+    """Where a full ring stops tracing there is one -913, and nothing says that it goes on."""
+    path, said = export(threads_log("--events", "--events-ring", "64", "--events-full", "stop", blocks=300000),
+                        "picl")
+    if "records were lost" not in said:
+        raise Skip("nothing was lost")
+    marks = [mark.event for mark in Trace(path, 1).marks[0]]
+    check_equal(marks, [LEVEL, LEVEL, STOPPED], "marks")
 
 
 if __name__ == "__main__":
