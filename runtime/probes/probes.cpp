@@ -74,8 +74,11 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     if (node->site.open != 0) node->site.open -= 1;
     const uint64_t end = virtual_ticks(thread, now);
     const bool called = (entry.row & kRowCalled) != 0;
-    const uint64_t inner = called ? g_process.block_inner_ticks : g_process.probe_inner_ticks;
-    resume_between(thread->on.base, thread->on.top, end, inner);
+    const bool is_construct = (entry.row & kRowOmp) != 0;
+    const uint64_t inner = is_construct ? g_process.omp.inner
+                           : called     ? g_process.block_inner_ticks
+                                        : g_process.probe_inner_ticks;
+    resume_between(thread->on.base, thread->on.top, end, is_construct ? 0 : inner);
     const uint64_t took = time_so_far(entry, end);
     const uint64_t ticks = took > inner ? took - inner : 0;
     if (is_timed(entry)) node->ticks += ticks;

@@ -48,6 +48,8 @@ int main(int argc, char** argv) {
             }
 #pragma omp single
             split(4);
+#pragma omp single nowait
+            work(1000);  // ends with the region's procedure
         }
         if (write(file, bytes, 10 + round) < 0) return 1;
     }
