@@ -218,9 +218,10 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
         name = file_of(thread, file, nullptr);
         if (name == kFileOff) return false;
     }
-    if (thread->epoch != g_live->epoch) [[unlikely]] {
+    if (thread->epoch != g_live->epoch || has_event_order()) [[unlikely]] {
         const CancellationDisabled cancellation;
         const SlowWork work(thread);
+        if (has_event_order()) notice_event_order();
         apply_changes(thread);
     }
     const CellIndex probe_frame = probe_frame_of(thread, frame);

@@ -301,8 +301,11 @@ uint8_t event_flags_of_row(const SiteRow* row) {
 }
 
 void start_control(Thread* thread) {
-    thread->probe_countdown = thread->probe_window = thread->gap_window = kControlCountdown;
-    thread->count_countdown = thread->count_window = kControlCountdown;
+    // Probes that are rare look often whether somebody has switched events on or off.
+    constexpr uint32_t kFirstWithEvents = 4;
+    const uint32_t first = g_process.options.events ? kFirstWithEvents : kControlCountdown;
+    thread->probe_countdown = thread->probe_window = thread->gap_window = first;
+    thread->count_countdown = thread->count_window = first;
     thread->probe_lost_ticks = 0;
     thread->control_ticks = thread->gap_ticks = now_ticks();
     thread->probe_credit = INT64_MAX / 2;  // limited at the first check

@@ -399,8 +399,9 @@ void find_vector_registers() {
 }
 
 bool notice_probes(Thread* thread) {
+    // Before what it stands for is looked at: what changes meanwhile is noticed by the next probe.
+    const uint64_t ticket = __atomic_load_n(&g_live->ticket, __ATOMIC_ACQUIRE);
     if (thread->epoch != g_live->epoch) apply_changes(thread);
-    const uint64_t ticket = live_ticket();
     // Without a time stamp counter, or with an injected delay, every probe takes the slow path, and
     // nothing is cached.
     if (!g_process.use_tsc || g_process.inject_ticks != 0) return ticket != 0;

@@ -163,10 +163,12 @@ __attribute__((always_inline)) inline void end_change(Thread* thread) {
     thread->in_tool.end();
 }
 
-// begin_change() on the stack of `frame`, if no entry lies at or below that frame.
+// begin_change() on the stack of `frame`, if no entry lies at or below that frame and nobody has
+// switched events on or off.
 inline bool begin_settled(Thread* thread, uint64_t frame) {
     if (!begin_change(thread)) return false;
-    if (lies_on(thread->on, frame) && thread->on.top->frame > frame) [[likely]]
+    if (lies_on(thread->on, frame) && thread->on.top->frame > frame && !has_event_order())
+        [[likely]]
         return true;
     end_change(thread);
     return false;
