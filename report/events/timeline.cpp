@@ -311,9 +311,9 @@ bool Timeline::take_end(Source* source, TimelineEvent* event) {
     return event->place != kNoPlace;
 }
 
-// Of messages between processes of the logs, and without a number of their own (--events-filter).
+// Of messages between processes of the logs.
 bool Timeline::is_matched(const Event& record) const {
-    return record.more == 2 && is_logged(record.what);
+    return record.more >= 2 && is_logged(record.what);
 }
 
 bool Timeline::is_logged(uint32_t rank) const { return rank < hosts_.size() && hosts_[rank] != 0; }
@@ -357,7 +357,7 @@ void Timeline::match_messages() {
     if (!may_have_some) return;
     for (const SetProcess& process : logs_->processes()) {
         const FileHeader& header = process.records.header;
-        if (lacks_some || header.events_in_part != 0)
+        if (lacks_some || header.events_in_part != 0 || process.records.is_filtered)
             matches_->note_pause(static_cast<uint32_t>(std::max(header.rank, 0)));
     }
     std::map<std::string, uint32_t> numbers;

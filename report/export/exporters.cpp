@@ -112,7 +112,8 @@ bool is_blocking_collective(const TimelinePlace& place) {
 uint64_t MessageNumbers::of(uint32_t own, const Event& event) {
     const ChannelKey key = ChannelKey::of(own, event);
     Counts& counts = event.kind == EventKind::kSend ? sent_ : received_;
-    const uint64_t n = event.more > 2 ? event.values[2] : counts[key]++;
+    constexpr uint64_t kCounted = uint64_t{1} << 59;  // a log may have numbers for a part alone
+    const uint64_t n = event.more > 2 ? event.values[2] : kCounted + counts[key]++;
     uint64_t number = 0xcbf29ce484222325;
     for (const uint64_t part : {uint64_t{key.from}, uint64_t{key.to}, key.comm_and_tag, n}) {
         number = (number ^ part) * 0x9e3779b97f4a7c15;

@@ -144,9 +144,8 @@ void RankFilter::name_places(std::string_view records, std::vector<RingRecord>* 
 }
 
 // Exports number messages to find both ends of one: of a filtered log they cannot. Once some are
-// lost, no two ends have one number.
+// lost, numbers are not known.
 void RankFilter::number_messages(std::vector<RingRecord>* read) {
-    constexpr uint64_t kAlone = uint64_t{1} << 58;
     constexpr auto kLost = static_cast<uint32_t>(EventLoss::kMessages);
     for (RingRecord& record : *read) {
         Event& event = record.event;
@@ -156,10 +155,9 @@ void RankFilter::number_messages(std::vector<RingRecord>* read) {
         }
         const bool sends = event.kind == EventKind::kSend;
         if ((!sends && event.kind != EventKind::kReceive) || event.more != 2) continue;
-        const uint64_t number =
-            messages_[{uint64_t{event.what} << 1 | (sends ? 1 : 0), event.values[1]}]++;
+        if (lacks_messages_) continue;
         event.values[event.more++] =
-            lacks_messages_ ? number + (sends ? kAlone : 2 * kAlone) : number;
+            messages_[{uint64_t{event.what} << 1 | (sends ? 1 : 0), event.values[1]}]++;
     }
 }
 

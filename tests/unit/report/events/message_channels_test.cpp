@@ -34,6 +34,11 @@ class Matches {
         EXPECT_EQ(pass(), first);
         return first;
     }
+    // Of the next end (--events-filter).
+    Matches& number(uint64_t number) {
+        number_ = number;
+        return *this;
+    }
     Matches& lose(uint32_t rank) {
         matches_.note_loss(rank);
         return *this;
@@ -50,7 +55,8 @@ class Matches {
     MessageMatches& operator*() { return matches_; }
 
   private:
-    Matches& note(uint32_t own, const Event& record, uint64_t ns) {
+    Matches& note(uint32_t own, Event record, uint64_t ns) {
+        if (number_ != 0) record.values[record.more++] = number_;
         matches_.note(own, record, {ns, true, ns >= from_ && ns < to_});
         noted_.emplace_back(own, record);
         return *this;
@@ -62,6 +68,7 @@ class Matches {
             found[own] += matches_.has_other_end(own, record) ? '+' : '-';
         return found[0] + " " + found[1];
     }
+    uint64_t number_ = 0;
     uint64_t from_ = 0;
     uint64_t to_ = UINT64_MAX;
     MessageMatches matches_;
@@ -183,6 +190,25 @@ TEST(MessageMatches, AreSplitByWhatIsShown) {
     matches.send(8, 50).receive(8, 60).send(8, 90).receive(8, 110).send(8, 120).receive(8, 130);
     matches.send(8, 190).receive(8, 210);
     EXPECT_EQ(matches.ends(), "--+- --+-");
+    EXPECT_EQ((*matches).split(), 2u);
+    EXPECT_EQ((*matches).alone(), 0u);
+}
+
+TEST(MessageMatches, WithNumbersOfTheirOwnMeetTheSameNumber) {
+    Matches matches;
+    matches.number(1).send(8, 10).number(2).send(8, 20).number(4).send(8, 30);
+    matches.number(2).receive(8, 40).number(3).receive(8, 50).number(4).receive(8, 60);
+    EXPECT_EQ(matches.ends(), "-++ +-+");
+    EXPECT_EQ((*matches).alone(), 2u);
+    EXPECT_EQ((*matches).guessed() + (*matches).split() + (*matches).early(), 0u);
+}
+
+TEST(MessageMatches, WithNumbersOfTheirOwnAreSplitByWhatIsShown) {
+    Matches matches;
+    matches.show(15, 45);
+    matches.number(1).send(8, 10).number(2).send(8, 20).number(3).send(8, 30);
+    matches.number(1).receive(8, 25).number(2).receive(8, 40).number(3).receive(8, 50);
+    EXPECT_EQ(matches.ends(), "-+- -+-");
     EXPECT_EQ((*matches).split(), 2u);
     EXPECT_EQ((*matches).alone(), 0u);
 }
