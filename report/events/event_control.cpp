@@ -39,7 +39,7 @@ void EventCollector::keep_rates(Job* job, Rank* rank, bool at_end) {
         uint64_t ticks = load_shared(&node->ticks);
         const bool has_events = place.level == EventLevel::kEvents;
         const double events =
-            static_cast<double>(has_events ? place.events : 2 * (count - place.count));
+            static_cast<double>(has_events ? place.events : 2 * (count - place.looked));
         const double rate = events / seconds;
         EventLevel level = place.level;
         if (rate > static_cast<double>(rates_.high)) {
@@ -50,6 +50,7 @@ void EventCollector::keep_rates(Job* job, Rank* rank, bool at_end) {
             level = EventLevel::kEvents;
         }
         place.events = 0;
+        place.looked = count;
         const bool changes_level = level != place.level;
         const bool is_told =
             changes_level || level == EventLevel::kStatistics || (at_end && !has_events);
