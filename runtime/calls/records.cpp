@@ -134,7 +134,7 @@ constexpr uint64_t kToldAhead_ticks = 1 << 14;  // real time is known to some mi
     if (ahead - ring->real_ahead + kToldAhead_ticks > 2 * kToldAhead_ticks) {
         ring->real_ahead = ahead;
         write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kRealTime),
-                    end, record->intrusion_ticks);
+                    end, record->intrusion_ticks + ring->reset_ticks);
     }
     if (call->waited_ticks != 0) note_wait(thread, call->index, call->waited_ticks, end);
     write_event(thread, EventKind::kLeave, call->index, end);

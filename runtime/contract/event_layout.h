@@ -53,7 +53,7 @@ enum class EventControl : uint32_t {
     kRealTime = 4,  // word: real ticks less virtual ones
     kOn = 5,
     kOff = 6,
-    kReset = 7,      // MPI_Pcontrol(2)
+    kReset = 7,      // MPI_Pcontrol(2): the figures of the run begin here
     kEnd = 8,        // the thread, or the observation, ended
     kLocked = 11,    // an OpenMP lock or critical section was acquired; word: its address
     kUnlocked = 12,  // likewise released
@@ -64,6 +64,7 @@ enum class EventControl : uint32_t {
     kMoved = 9,     // the next enter or leave is of an entry that goes on below another node
     kFlushed = 16,  // the thread has written its ring into a file; words: ticks that
                     // it took; bytes
+    kPaused = 17,   // nothing was recorded, by order of the program; word: ticks up to now
 };
 
 // Whether events are to be written.
@@ -137,7 +138,9 @@ struct EventRing {
     uint64_t flush_after;         // real ticks before which no flush is tried again
     uint64_t read;                // words that the reader has taken, or that a flush has saved
     uint64_t lost_said;           // of `lost`, what a reader has reported
-    uint64_t unused_of_reader[6];
+    uint64_t reset_ticks;         // overhead before MPI_Pcontrol(2), which times go on to lack
+    uint64_t paused_told;         // of ThreadRecord::paused_ticks, in records kPaused
+    uint64_t unused_of_reader[4];
 };
 static_assert(sizeof(EventRing) == 3 * 64);
 

@@ -115,7 +115,7 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, EventKind ki
     }
     ring->base = beyond(virt, kStepBack_ticks) + 1;  // 0: none
     uint64_t* const base = put_control(ring, EventControl::kBase, virt);
-    base[1] = event_more(ring->base + thread->record->paused_ticks);
+    base[1] = event_more(ring->base + thread->record->paused_ticks - ring->reset_ticks);
     end_control(ring, base + 2);
     if (flush.bytes != 0) {
         uint64_t* const at = put_control(ring, EventControl::kFlushed, virt);

@@ -19,7 +19,7 @@ namespace {
 // look_for_python needs the result of start_probes(). At the end of a thread its polls and regions
 // end first, then open entries, then its span; metrics count up to the end of the span.
 constexpr ThreadService kServices[] = {
-    {.started = start_events, .changed = follow_event_order},
+    {.started = start_events, .reset = reset_events, .changed = follow_event_order},
     {.end = end_polls, .reset = reset_polls, .forget_modules = forget_paths},
     {.start = start_omp_of,
      .ending = [](Thread*) { omp_record_pending_ends(); },

@@ -70,6 +70,7 @@ void reset_thread(Thread* thread, uint64_t since) {
     record->span_ticks = record->serving_ticks = 0;
     if (thread->span_begin != 0) thread->span_begin = since;
     if (record->life_start != 0) record->life_start = since;
+    record->events.reset_ticks += record->intrusion_ticks + thread->slow_overhead;
     record->intrusion_ticks = record->own_ticks = record->paused_ticks = 0;
     record->rest_cause_ticks = record->rest_cause_count = record->injected_ticks = 0;
     for (CellIndex at = record->first_cause; at != 0;) {

@@ -23,6 +23,7 @@ bool is_known(EventControl control) {
         case EventControl::kWaited:
         case EventControl::kMoved:
         case EventControl::kFlushed:
+        case EventControl::kPaused:
             return true;
     }
     return false;

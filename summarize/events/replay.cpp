@@ -153,12 +153,18 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
         thread.record = record->second;
         thread.untold = untold_of(part<ThreadRecord>(thread.record)->root);
     }
-    thread.last_end = std::max(process_.header.start_ticks, process_.header.reset_ticks);
+    thread.last_end = process_.header.start_ticks;
     thread.is_off = (process_.header.events_in_part & kEventsInWindows) != 0;
     uint64_t begin = number == 0 && !thread.is_off ? thread.last_end : 0;
     Event event;
     uint64_t lost_words = 0;
     while (!has_failed_ && stream->next(&event)) {
+        // The log's times have pauses in them, those of the figures have not.
+        if (is_control(event, EventControl::kPaused) && event.more != 0) {
+            thread.paused += event.values[0];
+            thread.real_ahead += event.values[0];
+        }
+        event.time -= std::min(event.time, thread.paused);
         // Computation begins with the thread, and behind records that were lost.
         const bool is_gap = is_control(event, EventControl::kGap) || stream->lost() != lost_words;
         for (Open& open : thread.open) open.in_part |= is_gap;
@@ -198,10 +204,11 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
                 break;
             case EventKind::kControl:
                 if (is_control(event, EventControl::kFlushed)) break;
+                was_reset_ = was_reset_ || is_control(event, EventControl::kReset);
                 if (is_control(event, EventControl::kOff)) was_off_ = thread.is_off = true;
                 thread.is_moved = is_control(event, EventControl::kMoved);
                 if (is_control(event, EventControl::kRealTime) && event.more != 0)
-                    thread.real_ahead = event.values[0];
+                    thread.real_ahead = event.values[0] + thread.paused;
                 if (is_control(event, EventControl::kWaited) && event.more == 2)
                     add_waiting(static_cast<CellIndex>(event.values[0]), event.values[1]);
                 if (is_control(event, EventControl::kThread)) {

@@ -55,6 +55,8 @@ class Replay {
     EventPolicy policy_of(uint32_t number);
     // Events were off for a time.
     bool was_off() const { return was_off_; }
+    // MPI_Pcontrol(2): the figures of the run begin there, those of the log do not.
+    bool was_reset() const { return was_reset_; }
 
   private:
     // Of an entry that went on below other nodes: the first one, which has its limits.
@@ -91,7 +93,8 @@ class Replay {
         bool is_off = false;          // nothing was written since the last record
         bool moves = false;           // the last enter or leave was of such an entry
         UntoldTime untold{};
-        uint64_t real_ahead = 0;   // real ticks less virtual ones
+        uint64_t paused = 0;       // so far, by order of the program
+        uint64_t real_ahead = 0;   // real ticks less those of `newest`
         double untold_before = 0;  // up to `last_end`
         // Metrics: the node and time of the last reading, and of the last statement, which took
         // `left_ticks`.
@@ -145,6 +148,7 @@ class Replay {
     uint64_t without_place_ = 0;
     uint64_t unknown_ = 0;
     bool was_off_ = false;
+    bool was_reset_ = false;
     bool has_failed_ = false;
 };
 
