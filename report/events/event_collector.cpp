@@ -396,24 +396,10 @@ void EventCollector::pass_on(Job* job, Rank* rank, Portion* portion) {
     append(job, rank, thread->number, portion->first_word, ring_words, portion->words);
 }
 
-// The first one of which `is_wanted` is true; 0: of none.
-template <typename Wanted>
-CellIndex EventCollector::first_thread(Rank* rank, const Wanted& is_wanted) {
-    CellIndex cell = load_shared(&rank->records.header().first_thread);
-    for (uint32_t left = 1u << 20; cell != 0 && left != 0; --left) {
-        const auto* thread = rank->records.at<ThreadRecord>(cell);
-        if (thread == nullptr) break;
-        const CellIndex next = load_shared(&thread->next);
-        if (is_wanted(cell, *thread)) return cell;
-        cell = next;
-    }
-    return 0;
-}
-
 // What threads have flushed: into `portions`, or if there are none to the log. Returns bytes.
 uint64_t EventCollector::read_spill(Job* job, Rank* rank, std::vector<Portion>* portions) {
     return rank->spill.read([&](const EventSpill& head, const std::vector<uint64_t>& words) {
-        const CellIndex thread = first_thread(
+        const CellIndex thread = find_thread(
             rank, [&](CellIndex, const ThreadRecord& of) { return of.number == head.thread; });
         if (thread == 0) {
             job->collected.unwritten += words.size();
@@ -446,7 +432,7 @@ void EventCollector::take_all(Job* job, Rank* rank, bool everything) {
     if (takes_spill) read_spill(job, rank, &portions);
     if (takes_spill && job->collected.error.empty())
         job->collected.bytes_cut += rank->spill.remove();
-    first_thread(rank, [&](CellIndex cell, const ThreadRecord& thread) {
+    find_thread(rank, [&](CellIndex cell, const ThreadRecord& thread) {
         if (thread.events.ring != 0) take(rank, cell, everything, &portions);
         return false;
     });
@@ -482,10 +468,14 @@ bool EventCollector::look(const std::string& directory) {
 // The last state of what the log holds of the rank beside its events.
 void EventCollector::close_rank(Job* job, Rank* rank) {
     rank->has_ended = true;
-    job->collected.are_there =
-        job->collected.are_there || first_thread(rank, [](CellIndex, const ThreadRecord& of) {
-                                        return of.events.ring != 0;
-                                    }) != 0;
+    find_thread(rank, [&](CellIndex cell, const ThreadRecord& thread) {
+        job->collected.are_there |= thread.events.ring != 0;
+        uint64_t lost = 0;
+        for (const uint64_t of_kind : thread.events.lost) lost += of_kind;
+        auto* const said = &rank->records.at<ThreadRecord>(cell)->events.lost_said;
+        job->collected.lost += lost - __atomic_exchange_n(said, lost, __ATOMIC_ACQ_REL);
+        return false;
+    });
     if (rank->threads.empty()) return;
     if (rank->filter) {
         for (const auto& [owner, filtered] : rank->filter->end())
@@ -502,10 +492,6 @@ void EventCollector::close_rank(Job* job, Rank* rank) {
         add_run(CellUse::kThread, place, thread, kThreadCells, &runs);
         // Of a thread whose events were all filtered the log has no other node.
         if (!rank->known.empty()) describe(rank, thread->root, &runs);
-        uint64_t lost = 0;
-        for (const uint64_t of_kind : thread->events.lost) lost += of_kind;
-        job->collected.lost +=
-            lost - __atomic_exchange_n(&thread->events.lost_said, lost, __ATOMIC_ACQ_REL);
     }
     FileHeader* const header = rank->records.own_header();
     const auto without = static_cast<uint32_t>(header->threads_without_events);
@@ -513,6 +499,7 @@ void EventCollector::close_rank(Job* job, Rank* rank) {
         without - __atomic_exchange_n(&header->without_events_said, without, __ATOMIC_ACQ_REL);
     if (!job->log || rank->known.empty()) return;
     job->log->write_cells(rank->number, runs);
+    header->entries_counted = entries_counted(rank);
     job->log->write_process(rank->number, rank->records.header());
 }
 

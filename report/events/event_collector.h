@@ -73,7 +73,8 @@ class EventCollector {
     struct Place {
         EventLevel level = EventLevel::kEvents;
         uint64_t events = 0;  // since the last look at rates
-        uint64_t count = 0;   // of the node, when the log was told last
+        uint64_t looked = 0;  // count of the node at the last look
+        uint64_t count = 0;   // and when the log was told last
         uint64_t ticks = 0;
     };
     struct Rank {
@@ -118,8 +119,19 @@ class EventCollector {
     void take_all(Job* job, Rank* rank, bool everything);
     uint64_t read_spill(Job* job, Rank* rank, std::vector<Portion>* portions);
     void take(Rank* rank, CellIndex cell, bool everything, std::vector<Portion>* portions);
+    // Asks for each thread in turn until `is_wanted` is true; 0: it is of none.
     template <typename Wanted>
-    static CellIndex first_thread(Rank* rank, const Wanted& is_wanted);
+    static CellIndex find_thread(Rank* rank, const Wanted& is_wanted) {
+        CellIndex cell = load_shared(&rank->records.header().first_thread);
+        for (uint32_t left = 1u << 20; cell != 0 && left != 0; --left) {
+            const auto* thread = rank->records.at<ThreadRecord>(cell);
+            if (thread == nullptr) break;
+            const CellIndex next = load_shared(&thread->next);
+            if (is_wanted(cell, *thread)) return cell;
+            cell = next;
+        }
+        return 0;
+    }
     void pass_on(Job* job, Rank* rank, Portion* portion);
     RankFilter* filter_of(Rank* rank);
     void filter(Job* job, Rank* rank, const ThreadRecord& thread, const Portion& portion);
@@ -135,6 +147,7 @@ class EventCollector {
     static void note_comm(Rank* rank, const uint64_t* words);
     void describe_comm(Rank* rank, uint32_t comm, std::string* runs);
     void describe_module(Rank* rank, uint16_t number, std::string* runs);
+    static uint64_t entries_counted(Rank* rank);
     void close_rank(Job* job, Rank* rank);
     void move_to_profiles();
     void keep_window(uint64_t start_ticks, Rank* rank) const;

@@ -1,4 +1,5 @@
-// What the collector has ranks do: windows of time, and places with too many events.
+// What the collector has ranks do: windows of time, and places with too many events; and what they
+// have not written.
 #include "report/events/event_collector.h"
 
 #include <algorithm>
@@ -70,11 +71,39 @@ void EventCollector::keep_rates(Job* job, Rank* rank, bool at_end) {
             changes.push_back({cell, level, ticks_now(), has_events ? 0 : count - place.count,
                                has_events ? 0 : ticks - place.ticks});
         }
-        place.count = count;
+        place.count = place.looked = count;
         place.ticks = ticks;
         place.level = level;
     }
     if (!changes.empty() && job->log) job->log->write_levels(rank->number, changes);
+}
+
+// At places that were to have events.
+uint64_t EventCollector::entries_counted(Rank* rank) {
+    const FileHeader& header = rank->records.header();
+    std::vector<CellIndex> nodes;
+    find_thread(rank, [&](CellIndex, const ThreadRecord& thread) {
+        nodes.push_back(thread.root);
+        return false;
+    });
+    uint64_t counted = 0;
+    for (size_t left = header.cells_used; !nodes.empty() && left != 0; --left) {
+        const auto* const node = rank->records.at<Node>(nodes.back());
+        nodes.pop_back();
+        if (node == nullptr) continue;
+        for (const CellIndex next : {node->first_child, node->next_sibling}) {
+            if (next != 0) nodes.push_back(next);
+        }
+        const SiteKind kind = node->site.kind;
+        const bool is_probed =
+            kind == SiteKind::kProcedure || kind == SiteKind::kLoop || kind == SiteKind::kBlock;
+        if (!is_probed || node->part == 0 || (node->site.flags & kNodeNoEvents) != 0 ||
+            (header.events_left_out & event_bit(kind)) != 0)
+            continue;
+        const auto* const part = rank->records.at<ProbePart>(node->part);
+        if (part != nullptr) counted += part->counted + part->off_entries;
+    }
+    return counted;
 }
 
 }  // namespace dwell

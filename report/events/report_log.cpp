@@ -24,6 +24,7 @@ struct Lacks {
     bool waits = false;
     bool times = false;  // events were off
     bool sites = false;
+    bool resets = false;
     uint32_t kinds = 0;
 };
 
@@ -62,6 +63,10 @@ std::vector<std::string> what_figures_lack(const Profile& profile, const Lacks& 
         lines.push_back("the log has no " + kinds +
                         " (--events): their time is in what is around them");
     }
+    if (lacks.resets) {
+        lines.emplace_back(
+            "MPI_Pcontrol(2) began the figures of the run anew: these are of the whole log");
+    }
     if (lacks.sites) {
         lines.emplace_back(
             "sites that are off have no events (--events-sites): their time is in what is around "
@@ -90,14 +95,12 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, Lacks* la
     notes->undescribed = logs->undescribed();
     Merged merged;
     for (SetProcess& process : logs->processes()) {
-        notes->filter += process.records.filter;
-        notes->is_filtered = notes->is_filtered || process.records.is_filtered;
+        note_process(process.records, notes);
         const FileHeader& header = process.records.header;
         lacks->waits = lacks->waits || (header.flags & kFileWaits) == 0;
         lacks->times = lacks->times || (header.events_in_part & kEventsInWindows) != 0;
         lacks->sites = lacks->sites || (header.events_in_part & kEventsOfSites) != 0;
         lacks->kinds |= header.events_left_out;
-        add_levels(process.records.levels, notes);
         link_cells(&process.records);
         Replay replay(&process.records);
         for (const SetThread& thread : process.threads) {
@@ -112,6 +115,7 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, Lacks* la
             return tl::make_unexpected(path + ": there is no memory for its profile");
         lacks->incomplete += replay.incomplete();
         lacks->times = lacks->times || replay.was_off();
+        lacks->resets = lacks->resets || replay.was_reset();
         notes->lost_records.add(replay.lost().of.data());
     }
     return build_profile(merged);

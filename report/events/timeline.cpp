@@ -162,6 +162,7 @@ bool Timeline::is_kept(const Source& source, const Event& event) {
 }
 
 void Timeline::advance(Source* source) {
+    source->has_looked = false;
     do {
         if (!read(source)) return end_source(source);
         if (is_control(source->event, EventControl::kGap))
@@ -393,6 +394,33 @@ bool Timeline::is_stale(const Source& source, uint32_t node) const {
     return node == kNoNode;
 }
 
+// How many innermost calls have ended while nothing was written, as the next record of a place
+// says: those that are not around it.
+size_t Timeline::ended_unseen(Source* source) {
+    constexpr size_t kFar = 16;  // records
+    const Event* next = nullptr;
+    const auto is_of_place = [](const Event& event) {
+        return names_node(event.kind) && !is_measured(event.kind);
+    };
+    for (size_t i = 1; i <= kFar; ++i) {
+        next = following(source->thread, i);
+        if (next == nullptr || is_of_place(*next)) break;
+    }
+    if (next == nullptr || !is_of_place(*next)) return 0;
+    const auto& nodes = names_->merged.nodes;
+    uint32_t node = node_of(*source, next->what);
+    if (node == kNoNode) return 0;
+    if (next->kind != EventKind::kLeave) node = nodes[node].parent;
+    size_t around = source->open.size();
+    const auto is_around = [&](uint32_t open) {
+        uint32_t at = node;
+        while (at != kNoNode && at != open) at = nodes[at].parent;
+        return at == open;
+    };
+    while (around != 0 && !is_around(source->open[around - 1].node)) --around;
+    return source->open.size() - around;
+}
+
 // One event of the source; false where there is nothing to show.
 bool Timeline::take(Source* source, TimelineEvent* event) {
     event->ns = source->ns;
@@ -449,6 +477,17 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         return is_shown;
     }
     const Event& record = source->event;
+    const bool hides_ends =
+        is_control(record, EventControl::kOff) || is_control(record, EventControl::kGap);
+    if (hides_ends && !source->open.empty()) {
+        if (!std::exchange(source->has_looked, true)) source->cuts_due = ended_unseen(source);
+        if (source->cuts_due != 0) {
+            source->cuts_due -= 1;
+            const bool is_shown = take_end(source, event);
+            notes_.without_end += is_shown ? 1 : 0;
+            return is_shown;
+        }
+    }
     const bool names_place = names_node(record.kind) && record.kind != EventKind::kMetric;
     const uint32_t node = names_place ? node_of(*source, record.what) : 0;
     if (node == kNoNode) {

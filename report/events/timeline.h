@@ -122,6 +122,7 @@ class Timeline {
     void describe(TimelineThread* thread, const LogProcess& process);
     void add_comms(const LogProcess& process);
     bool is_stale(const Source& source, uint32_t node) const;
+    size_t ended_unseen(Source* source);
     void match_messages();
     bool is_matched(const Event& record) const;
     bool is_logged(uint32_t rank) const;

@@ -20,9 +20,13 @@ std::string kinds_of(const LostRecords& lost) {
 
 }  // namespace
 
-void add_levels(const std::vector<LevelChange>& levels, TimelineNotes* notes) {
+void note_process(const LogProcess& process, TimelineNotes* notes) {
+    notes->filter += process.filter;
+    notes->is_filtered = notes->is_filtered || process.is_filtered;
+    notes->threads_without += process.header.threads_without_events;
+    notes->entries_counted += process.header.entries_counted;
     std::set<CellIndex> reduced;
-    for (const LevelChange& change : levels) {
+    for (const LevelChange& change : process.levels) {
         if (change.count != 0) reduced.insert(change.node);
         notes->reduced_calls += change.count;
     }
@@ -53,6 +57,10 @@ std::vector<std::string> what_is_missing(const TimelineNotes& notes) {
     told(notes.reduced_calls,
          fmt::format("calls of {} places with too many events are only counted (--events-rate)",
                      notes.reduced_places));
+    told(notes.entries_counted,
+         "entries of short procedures, loops and blocks were only counted in the run "
+         "(--probe-limit)");
+    told(notes.threads_without, "threads had no room for a ring, and have no events");
     if (notes.is_filtered) lines.push_back(line_of_log(notes.filter, notes.unfinished_logs != 0));
     told(notes.lost_words, "words are missing in the logs");
     told(notes.overwritten_words,

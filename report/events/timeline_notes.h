@@ -17,12 +17,14 @@ struct TimelineNotes {
     uint64_t lost_words = 0;         // that the log lacks
     uint64_t overwritten_words = 0;  // by newer ones
     uint64_t without_begin = 0;      // ends left out
-    uint64_t without_end = 0;    // ended where something around them ended, or at the last event
-    uint64_t without_time = 0;   // records left out: behind a gap times begin with the next base
-    uint64_t without_place = 0;  // records left out: the log does not describe their place
-    uint64_t unknown = 0;        // records left out: of a kind that only other versions know
-    uint64_t bytes_cut = 0;      // of logs
-    uint32_t undescribed = 0;    // processes left out
+    uint64_t without_end = 0;      // ended where something around them ended, or at the last event
+    uint64_t without_time = 0;     // records left out: behind a gap times begin with the next base
+    uint64_t without_place = 0;    // records left out: the log does not describe their place
+    uint64_t unknown = 0;          // records left out: of a kind that only other versions know
+    uint64_t bytes_cut = 0;        // of logs
+    uint64_t threads_without = 0;  // events, for lack of room
+    uint64_t entries_counted = 0;  // FileHeader::entries_counted
+    uint32_t undescribed = 0;      // processes left out
     uint32_t damaged_blocks = 0;
     uint32_t unfinished_logs = 0;
     uint64_t reduced_places = 0;  // that had no events for a time (--events-rate)
@@ -41,8 +43,8 @@ struct TimelineNotes {
     uint64_t split_messages = 0;  // with one end
 };
 
-// What of a process had too many events (--events-rate).
-void add_levels(const std::vector<LevelChange>& levels, TimelineNotes* notes);
+// What has no events by what the log says of a process.
+void note_process(const LogProcess& process, TimelineNotes* notes);
 // What of a thread's records is missing between those that the log has.
 void add_losses(const EventStream& stream, EventPolicy policy, TimelineNotes* notes);
 // Lines for the user.

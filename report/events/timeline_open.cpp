@@ -105,14 +105,12 @@ bool Timeline::add_process(SetProcess* process, const FileHeader& reviewed) {
     for (const LevelChange& change : process->records.levels) {
         if (change.level != EventLevel::kEvents) reduced.insert(change.node);
     }
-    add_levels(process->records.levels, &notes_);
+    note_process(process->records, &notes_);
     for (const CellIndex cell : reduced) {
         if (cell >= nodes.size() || nodes[cell] == kNoNode) continue;
         if (nodes[cell] >= is_reduced_.size()) is_reduced_.resize(nodes[cell] + size_t{1});
         is_reduced_[nodes[cell]] = true;
     }
-    notes_.is_filtered = notes_.is_filtered || process->records.is_filtered;
-    notes_.filter += process->records.filter;
     const bool has_samples = std::any_of(cells.begin(), cells.end(), [this](const NodeCell& cell) {
         return cell.node != kNoNode &&
                names_->merged.nodes[cell.node].kind == static_cast<uint8_t>(SiteKind::kSample);

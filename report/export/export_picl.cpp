@@ -76,9 +76,10 @@ class PiclTrace {
     };
     struct ThreadState {
         std::vector<OpenEvent> open;
-        size_t known = 0;         // records to come that belong to a statement which has begun
-        uint64_t lost_words = 0;  // that were marked
-        bool is_off = false;      // until the next event
+        size_t known = 0;            // records to come that belong to a statement which has begun
+        uint64_t lost_words = 0;     // that were marked
+        bool is_gap_marked = false;  // the one that comes next
+        bool is_off = false;         // until the next event
     };
 
     bool is_written(uint32_t thread) const {
@@ -261,6 +262,7 @@ class PiclTrace {
             if (is_control(record, EventControl::kGap)) {
                 // None follows.
                 if (timeline_.is_over(event.thread)) mark_loss(event.thread, &record);
+                state->is_gap_marked = false;
             } else if (is_control(record, EventControl::kOff)) {
                 put_levels(0);
                 state->is_off = true;
@@ -287,7 +289,8 @@ class PiclTrace {
         const uint64_t words = timeline_.lost_words(thread);
         const Event* const next = timeline_.following(thread, 0);
         const bool is_gap = next != nullptr && is_control(*next, EventControl::kGap);
-        if (words == state->lost_words && !is_gap) return;
+        const bool is_new_gap = is_gap && !std::exchange(state->is_gap_marked, true);
+        if (words == state->lost_words && !is_new_gap) return;
         state->lost_words = words;
         mark_loss(thread, is_gap ? next : nullptr);
     }

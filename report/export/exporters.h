@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,12 +43,15 @@ class OutFile {
             fail();
         }
     }
-    // An error of one line, or nothing.
+    // An error of one line, or nothing. A file that lacks a part is removed.
     Outcome close() {
-        if (file_ != nullptr && fclose(file_) != 0 && error_.empty()) fail();
+        const bool is_open = file_ != nullptr;
+        if (is_open && fclose(file_) != 0 && error_.empty()) fail();
         file_ = nullptr;
-        if (!error_.empty()) return tl::make_unexpected(error_);
-        return {};
+        if (error_.empty()) return {};
+        if (std::error_code none; is_open && std::filesystem::is_regular_file(path_, none))
+            std::filesystem::remove(path_, none);
+        return tl::make_unexpected(error_);
     }
     uint64_t bytes() const { return bytes_; }
 

@@ -15,7 +15,7 @@ namespace dwell {
 namespace {
 
 constexpr std::string_view kMarker = "marker ";
-constexpr double kLargestExact = 9007199254740992;  // of whole numbers as double
+constexpr double kLargest = 9.2e18;  // below 2^63
 
 class SddfImport {
   public:
@@ -49,7 +49,7 @@ class SddfImport {
     int64_t number(const char* field) {
         const SddfValue* const value = record_->find(field);
         if (value == nullptr || value->numbers.size() != 1 ||
-            std::abs(value->numbers[0]) > kLargestExact ||
+            std::abs(value->numbers[0]) > kLargest ||
             value->numbers[0] != std::floor(value->numbers[0])) {
             reader_.fail(std::string("the field \"") + field + "\" should be a whole number");
             return 0;

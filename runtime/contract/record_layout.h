@@ -628,7 +628,8 @@ struct FileHeader {
     uint32_t without_events_said;  // of threads_without_events, what a reader has reported
     uint32_t events_left_out;      // kinds that were not chosen (EventKindWord::kinds)
     uint32_t events_in_part;       // EventParts
-    uint64_t unused;
+    uint64_t entries_counted;      // of an event log: entries without events, as they were only
+                                   // counted (ProbePart); stored by who closes the log
 };
 constexpr uint32_t kHeaderCells = 21;
 constexpr int32_t kWentOn = -1;

@@ -25,7 +25,9 @@ namespace {
 bool take_ring(Thread* thread, EventRing* ring, uint32_t words) {
     for (; words >= kLeastRingWords; words /= 2) {
         const uint32_t cells = words / (kCellBytes / sizeof(uint64_t));
-        const uint32_t room = g_process.options.event_mib * (1024u * 1024 / kCellBytes);
+        // Of many threads, half of the memory for records, too.
+        const uint32_t mib = g_process.options.event_mib + g_process.options.memory_mib / 2;
+        const uint64_t room = uint64_t{mib} * (1024u * 1024 / kCellBytes);
         if (g_process.ring_cells.fetch_add(cells) + cells <= room)
             ring->ring = take_cells(thread, cells);
         if (ring->ring == 0) {
@@ -59,6 +61,7 @@ static void begin_events(Thread* thread, uint64_t virt) {
         return;
     }
     ring->policy = static_cast<uint32_t>(g_process.options.event_policy);
+    ring->paused_told = thread->record->paused_ticks;
     ring->limit = ring->rests_at;  // the first record brings a time
     ring->next = ring->rests_at;
     thread->events |= kWritesEvents;
@@ -72,7 +75,13 @@ void start_events(Thread* thread, bool) {
 
 void follow_events(Thread* thread, uint64_t virt) {
     const bool on = wants_events();
-    thread->record->events.base = 0;  // after a pause times go on from another one
+    EventRing* const ring = &thread->record->events;
+    ring->base = 0;  // after a pause times go on from another one
+    const uint64_t paused = thread->record->paused_ticks - ring->paused_told;
+    ring->paused_told += paused;
+    if (paused != 0 && writes_events(thread))
+        write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kPaused), virt,
+                    paused);
     if (on == writes_events(thread)) return;
     if (on) {
         begin_events(thread, virt);
@@ -80,6 +89,14 @@ void follow_events(Thread* thread, uint64_t virt) {
     }
     write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kOff), virt);
     if (writes_events(thread)) stop_writing(thread);
+}
+
+void reset_events(Thread* thread, uint64_t) {
+    EventRing* const ring = &thread->record->events;
+    ring->base = ring->paused_told = 0;
+    if (writes_events(thread))
+        write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kReset),
+                    now_of(thread));
 }
 
 void follow_event_order(Thread* thread) { follow_events(thread, now_of(thread)); }

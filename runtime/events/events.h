@@ -114,6 +114,7 @@ void order_events(bool on);
 // Hooks for the beginning and end of a thread.
 void start_events(Thread* thread, bool may_allocate);
 void follow_event_order(Thread* thread);
+void reset_events(Thread* thread, uint64_t since);
 // The calling thread begins or ends to write, at the virtual time `virt`, as is wanted now.
 void follow_events(Thread* thread, uint64_t virt);
 void end_events(Thread* thread, uint64_t now);

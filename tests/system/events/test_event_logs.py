@@ -144,6 +144,28 @@ def same_figures_of_phases():
 
 
 @case
+def same_figures_of_pauses():
+    """The same with blocks and calls that were not recorded, inside of a block that was."""
+    run = run_observed([program("event_control")], 2, scratch("out"), ["--events", "--sample", "off"])
+    check_equal(run.code, 0, run.describe())
+    figures = check_same_figures(scratch("out"))
+    check_equal(sum(f["count"] for path, f in figures.items() if path[-1][:2] == ("block", "step")), 40, "blocks")
+
+
+@case
+def figures_begin_anew():
+    """MPI_Pcontrol(2) discards figures, and overhead with them: the times of the log go on as before, and the
+    report says that the figures of the log are others."""
+    run = run_observed([program("event_control"), "reset"], 1, scratch("out"), ["--events", "--sample", "off"])
+    check_equal(run.code, 0, run.describe())
+    (events,) = exported(scratch("out"))[0].values()
+    marks = {e["name"]: e["ts"] for e in events if e["name"] in ("before", "after")}
+    check(0 <= marks["after"] - marks["before"] <= float(run.stdout) + 1000, f"{marks}" + run.describe())
+    shown = execute([DWELL, "report", scratch("out/events")])
+    check("MPI_Pcontrol(2) began the figures of the run anew" in shown.stderr, shown.stderr)
+
+
+@case
 def kinds_and_ranks():
     """Only events of the wanted kinds, and of the wanted ranks; the statistics have all."""
     run = run_observed([program("known_events"), "10"], 2, scratch("out"),
@@ -325,6 +347,19 @@ def too_many_events():
 
 
 @case
+def events_again():
+    """A place that was only counted has events again once there are few."""
+    run = execute([DWELL, "run", "--events", "--events-rate", "1000:500", "-o", scratch("out"), program("event_pace"),
+                   "500", "2500"])
+    check_equal(run.code, 0, run.describe())
+    made = execute([DWELL, "export", scratch("out"), "--to", "chrome", "-o", scratch("trace.json")])
+    check(number_before(made.stderr, "calls of 1 places") > 25_000, made.stderr)
+    (events,) = exported(scratch("out"))[0].values()
+    late = [e["ts"] / 1e6 for e in events if e["ph"] == "B" and e["name"] == "quick" and e["ts"] > 4e6]
+    check(len(late) > 50, f"{len(late)} blocks at the end" + run.describe())
+
+
+@case
 def a_stopped_parent():
     """`dwell run` is stopped for a while: the program runs on, and what was lost is said."""
     out = scratch("out")
@@ -379,16 +414,19 @@ def random_kills():
 @case
 def on_a_full_disk():
     """The disk fills while the log is written: the program and the statistics are unharmed, the log is
-    readable, and one line says that it is not whole."""
+    readable, and one line says that it is not whole. An export that finds no room leaves nothing."""
     skip_unless(os.geteuid() == 0, "only root mounts a small disk")
     disk, out = scratch("disk"), scratch("disk/out")
     os.mkdir(disk)
     script = (f"mount -t tmpfs -o size=1m none {disk} && "
               f"{' '.join(mpirun(2, DWELL, 'run', '-o', out, '--events', program('many_messages'), '1000000'))}; "
-              f"code=$?; cp -r {out} {scratch('kept')}; exit $code")
+              f"code=$?; cp -r {out} {scratch('kept')}; "
+              f"for to in picl perfetto; do {DWELL} export {out} --to $to -o {disk}/trace; echo $?; done; "
+              f"ls {disk}; exit $code")
     run = execute(["unshare", "-m", "sh", "-c", script], 2)
     check_equal(run.code, 0, run.describe())
     check("No space left on device" in run.stderr, run.describe())
+    check_equal(run.stdout.split()[-3:], ["1", "1", "out"], "codes of exports, and what is on the disk")
     threads, said = exported(scratch("kept"))
     check(threads, "nothing was kept")
     check("not closed" in said, said)

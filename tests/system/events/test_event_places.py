@@ -3,7 +3,7 @@ levels, and profiles that say which sites have events. What the logs must hold f
 
 import os
 
-from harness import DWELL, LIBRARY, Profile, case, check, check_equal, execute, main, mpirun, program, \
+from harness import DWELL, LIBRARY, ROOT, Profile, case, check, check_equal, execute, main, mpirun, program, \
     run_observed, scratch, skip_unless, source
 from probed_program import WRAPPERS, line_of
 from test_event_logs import exported, names_of
@@ -187,6 +187,36 @@ def threads_follow():
     threads, _ = exported(scratch("out"))
     check_equal(names_of(threads[0, 0]), call("middle"), "the first thread")
     check_equal(names_of(threads[0, 1]), call("MPI_Barrier") * 100, "the second thread")
+
+
+@case
+def threads_end():
+    """Other threads end with a window that is open for a moment only: each is in its block once more at most,
+    as it waits for the others then."""
+    for attempt in range(4):
+        out = scratch(f"out{attempt}")
+        run = execute([DWELL, "run", "--events", "--events-window", "entry:leaf:7", "-o", out,
+                       program("window_team")])
+        check_equal(run.code, 0, run.describe())
+        threads, said = exported(out)
+        begun = [sum(event == ("B", "leaf") for event in names_of(events)) for events in threads.values()]
+        check(1 <= sum(begun) <= 5, f"{begun} blocks of each thread" + said)
+
+
+@case
+def rare_places():
+    """Programs without MPI look for the beginning and end of a window of time in each block and marker,
+    and often enough in procedures that are rare."""
+    skip_unless(os.path.exists(os.path.join(WRAPPERS, "dwell_gcc.so")), "no wrapper for gcc")
+    made = execute([os.path.join(WRAPPERS, "dwell-gcc"), "-g", "-O1", "-I", os.path.join(ROOT, "runtime", "api"),
+                    source("event_pace.c"), "-o", scratch("probed")], env={"DWELL_CC_ALL": "1"}, cwd=scratch())
+    check_equal(made.code, 0, made.describe())
+    for binary, name in ((program("event_pace"), "quick"), (scratch("probed"), "tick")):
+        run = execute([DWELL, "run", "--events", "--events-window", "0.5-1", "-o", scratch(name), binary, "200"])
+        check_equal(run.code, 0, run.describe())
+        (events,) = exported(scratch(name))[0].values()
+        times = [e["ts"] / 1e6 for e in events if e["ph"] == "B" and e["name"].split()[0] == name]
+        check(len(times) > 5 and 0.4 < times[0] and times[-1] < 1.8, f"{name}: {times}" + run.describe())
 
 
 @case
