@@ -149,7 +149,7 @@ def messages_without_times():
     with two_hosts() as hosts:
         profile, node, _ = late_run(hosts, one_each(hosts), 1000, late_us=300)
         profile.check_conservation()
-        check(100 <= node.get("estimated_waits", 0) < 1000, f"estimated: {node}")
+        check(0 < node.get("estimated_waits", 0) < 1000, f"estimated: {node}")
         check_equal(node.get("guessed_waits", 0), 0, "guessed")
         check(any("came without their time" in note for note in profile.json["notes"]),
               f"notes {profile.json['notes']}")
