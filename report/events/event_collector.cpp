@@ -493,13 +493,14 @@ void EventCollector::close_rank(Job* job, Rank* rank) {
         // Of a thread whose events were all filtered the log has no other node.
         if (!rank->known.empty()) describe(rank, thread->root, &runs);
     }
+    const uint64_t counted = entries_counted(rank);
     FileHeader* const header = rank->records.own_header();
     const auto without = static_cast<uint32_t>(header->threads_without_events);
     job->collected.threads_without +=
         without - __atomic_exchange_n(&header->without_events_said, without, __ATOMIC_ACQ_REL);
     if (!job->log || rank->known.empty()) return;
     job->log->write_cells(rank->number, runs);
-    header->entries_counted = entries_counted(rank);
+    header->entries_counted = counted;
     job->log->write_process(rank->number, rank->records.header());
 }
 

@@ -80,27 +80,30 @@ void EventCollector::keep_rates(Job* job, Rank* rank, bool at_end) {
 
 // At places that were to have events.
 uint64_t EventCollector::entries_counted(Rank* rank) {
-    const FileHeader& header = rank->records.header();
+    // Copied, as records move when more of their file is mapped.
+    const size_t cells = rank->records.header().cells_used;
+    const uint32_t left_out = rank->records.header().events_left_out;
     std::vector<CellIndex> nodes;
     find_thread(rank, [&](CellIndex, const ThreadRecord& thread) {
         nodes.push_back(thread.root);
         return false;
     });
     uint64_t counted = 0;
-    for (size_t left = header.cells_used; !nodes.empty() && left != 0; --left) {
-        const auto* const node = rank->records.at<Node>(nodes.back());
+    for (size_t left = cells; !nodes.empty() && left != 0; --left) {
+        const auto* const found = rank->records.at<Node>(nodes.back());
         nodes.pop_back();
-        if (node == nullptr) continue;
-        for (const CellIndex next : {node->first_child, node->next_sibling}) {
+        if (found == nullptr) continue;
+        const Node node = *found;
+        for (const CellIndex next : {node.first_child, node.next_sibling}) {
             if (next != 0) nodes.push_back(next);
         }
-        const SiteKind kind = node->site.kind;
+        const SiteKind kind = node.site.kind;
         const bool is_probed =
             kind == SiteKind::kProcedure || kind == SiteKind::kLoop || kind == SiteKind::kBlock;
-        if (!is_probed || node->part == 0 || (node->site.flags & kNodeNoEvents) != 0 ||
-            (header.events_left_out & event_bit(kind)) != 0)
+        if (!is_probed || node.part == 0 || (node.site.flags & kNodeNoEvents) != 0 ||
+            (left_out & event_bit(kind)) != 0)
             continue;
-        const auto* const part = rank->records.at<ProbePart>(node->part);
+        const auto* const part = rank->records.at<ProbePart>(node.part);
         if (part != nullptr) counted += part->counted + part->off_entries;
     }
     return counted;

@@ -34,8 +34,8 @@ void MessageMatches::count_up(std::vector<uint64_t>* counts, uint32_t rank) {
     (*counts)[rank] += 1;
 }
 
-void MessageMatches::note_numbered(const Numbered& message, bool sends, const End& end) {
-    const auto [at, is_first] = lone_.try_emplace(message, end);
+void MessageMatches::note_numbered(uint64_t number, bool sends, const End& end) {
+    const auto [at, is_first] = lone_.try_emplace(number, end);
     if (is_first) return;
     const End& other = at->second;
     if (other.is_shown != end.is_shown) {
@@ -53,7 +53,7 @@ void MessageMatches::note_numbered(const Numbered& message, bool sends, const En
 void MessageMatches::note(uint32_t own, const Event& record, const End& end) {
     const bool sends = record.kind == EventKind::kSend;
     if (record.more > 2) {
-        note_numbered({ChannelKey::of(own, record), record.values[2]}, sends, end);
+        note_numbered(record.values[2], sends, end);
         return;
     }
     if (channels_.size() >= most_) {
@@ -145,7 +145,7 @@ void MessageMatches::forget_whole_ones() {
 }
 
 void MessageMatches::end_of_notes() {
-    for (const auto& [message, end] : lone_) alone_ += end.is_shown ? 1 : 0;
+    for (const auto& [number, end] : lone_) alone_ += end.is_shown ? 1 : 0;
     forget_whole_ones();
     for (auto& [key, channel] : channels_) {
         channel.unmet = channel.on_way = Queue();
@@ -166,7 +166,7 @@ void MessageMatches::rewind() {
 }
 
 bool MessageMatches::has_other_end(uint32_t own, const Event& record) {
-    if (record.more > 2) return !lone_.contains({ChannelKey::of(own, record), record.values[2]});
+    if (record.more > 2) return !lone_.contains(record.values[2]);
     if (channels_.empty()) return true;
     const auto found = channels_.find(ChannelKey::of(own, record));
     if (found == channels_.end()) return true;

@@ -115,18 +115,8 @@ class MessageMatches {
         Joined by_time;
         uint64_t seen[2] = {};  // in this pass
     };
-    // A message that has a number of its own (--events-filter).
-    struct Numbered {
-        ChannelKey channel;
-        uint64_t number;
-        bool operator==(const Numbered&) const = default;
-        struct Hash {
-            size_t operator()(const Numbered& message) const {
-                return ChannelKey::Hash()(message.channel) ^ message.number * 0x9e3779b97f4a7c15;
-            }
-        };
-    };
-    void note_numbered(const Numbered& message, bool sends, const End& end);
+    // Of a message that has a number of its own (--events-filter).
+    void note_numbered(uint64_t number, bool sends, const End& end);
     static void compare(Channel* channel, bool sends, const NotedEnd& end);
     static void meet(Channel* channel, bool sends, const NotedEnd& end);
     static bool is_whole(const Channel& channel);
@@ -134,8 +124,8 @@ class MessageMatches {
     void forget_whole_ones();
 
     std::unordered_map<ChannelKey, Channel, ChannelKey::Hash> channels_;
-    std::unordered_map<Numbered, End, Numbered::Hash> lone_;  // ends without their other ones
-    size_t most_ = 1 << 16;  // channels, before those that are whole are forgotten
+    std::unordered_map<uint64_t, End> lone_;  // ends without their other ones
+    size_t most_ = 1 << 16;                   // channels, before those that are whole are forgotten
     bool has_forgotten_ = false;
     std::vector<uint64_t> losses_;  // by rank
     std::vector<uint64_t> pauses_;

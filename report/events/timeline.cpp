@@ -8,6 +8,7 @@
 #include "report/events/message_channels.h"
 #include "report/events/timeline_parts.h"
 #include "report/filter/ring_records.h"
+#include "runtime/contract/omp_constructs.h"
 
 namespace dwell {
 namespace {
@@ -42,6 +43,7 @@ void Timeline::rewind() {
         source->ahead.clear();
         source->open.clear();
         source->begins_due = source->ends_due = 0;
+        source->cuts_due = 0;
         source->lost_before = 0;
         source->tid = 0;
         source->has_ended = source->is_off = false;
@@ -162,7 +164,7 @@ bool Timeline::is_kept(const Source& source, const Event& event) {
 }
 
 void Timeline::advance(Source* source) {
-    source->has_looked = false;
+    const uint64_t before_ns = source->ns;
     do {
         if (!read(source)) return end_source(source);
         if (is_control(source->event, EventControl::kGap))
@@ -180,6 +182,29 @@ void Timeline::advance(Source* source) {
         source->at_end = source->is_cut = true;
     }
     source->ns = ns_of(*source, source->ticks);
+    const bool is_off = is_control(source->event, EventControl::kOff);
+    const bool hides_ends = is_off || is_control(source->event, EventControl::kGap);
+    if (!hides_ends || source->open.empty() || source->at_end) return;
+    // Threads are late to tell that the region's last barrier has ended, or never do if events are
+    // off then.
+    const size_t barriers = is_off ? barriers_of_region(*source) : 0;
+    source->cuts_due = std::max(ended_unseen(source), barriers);
+    if (source->cuts_due != 0 && (!is_off || barriers != 0)) source->ns = before_ns;
+}
+
+// How many of the innermost calls are an implicit barrier and the region that it may end.
+size_t Timeline::barriers_of_region(const Source& source) const {
+    const auto construct = [&](size_t inner) {
+        const auto& nodes = names_->merged.nodes;
+        const size_t depth = source.open.size();
+        const MergedNode* const node =
+            inner < depth ? &nodes[source.open[depth - 1 - inner].node] : nullptr;
+        const bool is_one =
+            node != nullptr && node->kind == static_cast<uint8_t>(SiteKind::kOpenMp);
+        return is_one ? static_cast<OmpConstruct>(node->call) : OmpConstruct::kNone;
+    };
+    if (construct(0) != OmpConstruct::kImplicitBarrier) return 0;
+    return is_omp_region(static_cast<uint16_t>(construct(1))) ? 2 : 1;
 }
 
 // The log does not tell of records that a thread lost behind its last one; nor whether that was in
@@ -471,22 +496,18 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
     if (source->ends_due != 0) {
         source->ends_due -= 1;
         const bool is_own = source->ends_due == 0;
-        if (is_own) advance(source);
         const bool is_shown = take_end(source, event);
+        if (is_own) advance(source);
         notes_.without_end += is_shown && !is_own ? 1 : 0;
         return is_shown;
     }
     const Event& record = source->event;
-    const bool hides_ends =
-        is_control(record, EventControl::kOff) || is_control(record, EventControl::kGap);
-    if (hides_ends && !source->open.empty()) {
-        if (!std::exchange(source->has_looked, true)) source->cuts_due = ended_unseen(source);
-        if (source->cuts_due != 0) {
-            source->cuts_due -= 1;
-            const bool is_shown = take_end(source, event);
-            notes_.without_end += is_shown ? 1 : 0;
-            return is_shown;
-        }
+    if (source->cuts_due != 0) {
+        source->cuts_due -= 1;
+        if (source->cuts_due == 0) source->ns = ns_of(*source, source->ticks);
+        const bool is_shown = take_end(source, event);
+        notes_.without_end += is_shown ? 1 : 0;
+        return is_shown;
     }
     const bool names_place = names_node(record.kind) && record.kind != EventKind::kMetric;
     const uint32_t node = names_place ? node_of(*source, record.what) : 0;

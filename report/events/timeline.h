@@ -123,6 +123,7 @@ class Timeline {
     void add_comms(const LogProcess& process);
     bool is_stale(const Source& source, uint32_t node) const;
     size_t ended_unseen(Source* source);
+    size_t barriers_of_region(const Source& source) const;
     void match_messages();
     bool is_matched(const Event& record) const;
     bool is_logged(uint32_t rank) const;

@@ -185,7 +185,9 @@ class PiclTrace {
             begin(process);
             mark_losses(event.thread, &state);
         }
-        if (std::exchange(state.is_off, false)) put_levels(1);
+        const bool is_closing =
+            event.kind == TimelineKind::kEnd && timeline_.following(event.thread, 0) == nullptr;
+        if (!is_closing && std::exchange(state.is_off, false)) put_levels(1);
         switch (event.kind) {
             case TimelineKind::kBegin:
                 add_begin(event, &state);

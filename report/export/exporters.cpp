@@ -111,16 +111,11 @@ bool is_blocking_collective(const TimelinePlace& place) {
 
 // In a filtered log messages have their n.
 uint64_t MessageNumbers::of(uint32_t own, const Event& event) {
+    if (event.more > 2) return event.values[2];
     const ChannelKey key = ChannelKey::of(own, event);
     Counts& counts = event.kind == EventKind::kSend ? sent_ : received_;
     constexpr uint64_t kCounted = uint64_t{1} << 59;  // a log may have numbers for a part alone
-    const uint64_t n = event.more > 2 ? event.values[2] : kCounted + counts[key]++;
-    uint64_t number = 0xcbf29ce484222325;
-    for (const uint64_t part : {uint64_t{key.from}, uint64_t{key.to}, key.comm_and_tag, n}) {
-        number = (number ^ part) * 0x9e3779b97f4a7c15;
-        number ^= number >> 29;
-    }
-    return number;
+    return message_number(key.from, key.to, key.comm_and_tag, kCounted + counts[key]++);
 }
 
 }  // namespace dwell

@@ -156,8 +156,10 @@ void RankFilter::number_messages(std::vector<RingRecord>* read) {
         const bool sends = event.kind == EventKind::kSend;
         if ((!sends && event.kind != EventKind::kReceive) || event.more != 2) continue;
         if (lacks_messages_) continue;
-        event.values[event.more++] =
+        const uint64_t n =
             messages_[{uint64_t{event.what} << 1 | (sends ? 1 : 0), event.values[1]}]++;
+        event.values[event.more++] = message_number(
+            sends ? of_.rank : event.what, sends ? event.what : of_.rank, event.values[1], n);
     }
 }
 

@@ -36,6 +36,15 @@ void LostRecords::add(const uint64_t* lost, uint32_t kinds) {
 }
 uint64_t LostRecords::all() const { return std::accumulate(of.begin(), of.end(), uint64_t{0}); }
 
+uint64_t message_number(uint32_t from, uint32_t to, uint64_t comm_and_tag, uint64_t n) {
+    uint64_t number = 0xcbf29ce484222325;
+    for (const uint64_t part : {uint64_t{from}, uint64_t{to}, comm_and_tag, n}) {
+        number = (number ^ part) * 0x9e3779b97f4a7c15;
+        number ^= number >> 29;
+    }
+    return value_of_more(number);  // fits into a further word
+}
+
 bool is_known(const Event& event) {
     if (event.kind == EventKind::kControl) return is_known(static_cast<EventControl>(event.what));
     return event.kind < EventKind::kControl;

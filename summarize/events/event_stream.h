@@ -31,6 +31,10 @@ struct LostRecords {
     uint64_t all() const;
 };
 
+// Of the n-th message that a rank sends to another one with a communicator and tag: the same at
+// both ends.
+uint64_t message_number(uint32_t from, uint32_t to, uint64_t comm_and_tag, uint64_t n);
+
 // Whether its kind is one of this version.
 bool is_known(const Event& event);
 // Of a node, perhaps after it was left.

@@ -5,6 +5,8 @@ import os
 
 from harness import DWELL, LIBRARY, ROOT, Profile, case, check, check_equal, execute, main, mpirun, program, \
     run_observed, scratch, skip_unless, source
+from kinds_of_events import export
+from picl_reader import Trace
 from probed_program import WRAPPERS, line_of
 from test_event_logs import exported, names_of
 
@@ -217,6 +219,37 @@ def rare_places():
         (events,) = exported(scratch(name))[0].values()
         times = [e["ts"] / 1e6 for e in events if e["ph"] == "B" and e["name"].split()[0] == name]
         check(len(times) > 5 and 0.4 < times[0] and times[-1] < 1.8, f"{name}: {times}" + run.describe())
+
+
+@case
+def regions_end():
+    """A thread is late to tell that a region has ended, or never does, if events are off then: the region
+    seems to go on neither then nor until it has events again. PICL says that events are off, and no more."""
+    run = execute([DWELL, "run", "--events", "-o", scratch("out"), program("window_regions")])
+    check_equal(run.code, 0, run.describe())
+    for events in exported(scratch("out"))[0].values():
+        begun = []
+        for event in events:
+            if event["ph"] == "B":
+                begun.append(event)
+            elif event["ph"] == "E":
+                begin = begun.pop()
+                is_long = event["ts"] - begin["ts"] > 0.9e6
+                check(not is_long or begin["name"].split()[0] in ("around", "idle"), f"{begin} to {event}")
+        check_equal(begun, [], "open at the end")
+    trace = Trace(export(scratch("out"), "picl")[0], 1)
+    check_equal([mark.data for mark in trace.marks[0] if mark.event == -904],
+                [[0, 0, 0], [1, 1, 1], [0, 0, 0]], "what is traced")
+
+
+@case
+def before_the_end():
+    """A program goes on for long after its window: `dwell run` and the program end as always."""
+    run = execute([DWELL, "run", "--events", "--events-window", "0.2-0.4", "-o", scratch("out"),
+                   program("event_pace"), "1", "1500"])
+    check_equal(run.code, 0, run.describe())
+    threads, said = exported(scratch("out"))
+    check(len(threads) == 1 and "not closed" not in said, said + run.describe())
 
 
 @case
