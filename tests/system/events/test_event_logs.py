@@ -385,6 +385,17 @@ def a_stopped_parent():
     check_equal(made.code, 0, made.describe())
 
 
+def parts_between_losses(events):
+    """Of a thread, where a ring was full."""
+    parts = [[]]
+    for event in events:
+        if event["name"].endswith(" records lost"):
+            parts.append([])
+        else:
+            parts[-1].append(event)
+    return [part for part in parts if part]
+
+
 @case
 def random_kills():
     """Killed at any moment: the log opens, and holds for each rank a beginning of what the rank did, apart
@@ -399,16 +410,17 @@ def random_kills():
         threads, said = exported(out)
         check("does not describe" not in said, said)
         for (rank, _), events in threads.items():
-            found = names_of(events, "BEi")
-            if ("B", "round") not in found:
-                continue
-            found = found[found.index(("B", "round")):]
-            want = known_round(rank) * (len(found) // len(known_round(rank)) + 1)
-            # Calls that are open at the end are closed by the export.
-            whole = len(found) - next((i for i, event in enumerate(reversed(found)) if event[0] != "E"), 0)
-            first = next((i for i in range(whole) if found[i] != want[i]), whole)
-            check_equal(found[first:whole][:12], want[first:whole][:12],
-                        f"events of rank {rank} in run {run} from number {first} of {whole} on")
+            for part in parts_between_losses(events):
+                found = names_of(part, "BEi")
+                if ("B", "round") not in found:
+                    continue
+                found = found[found.index(("B", "round")):]
+                # Calls that are open at the end are closed by the export.
+                whole = len(found) - next((i for i, event in enumerate(reversed(found)) if event[0] != "E"), 0)
+                want = known_round(rank) * (whole // len(known_round(rank)) + 1)
+                first = next((i for i in range(whole) if found[i] != want[i]), whole)
+                check_equal(found[first:whole][:12], want[first:whole][:12],
+                            f"events of rank {rank} in run {run} from number {first} of {whole} on" + said)
 
 
 @case
