@@ -399,8 +399,10 @@ void EventCollector::pass_on(Job* job, Rank* rank, Portion* portion) {
 // What threads have flushed: into `portions`, or if there are none to the log. Returns bytes.
 uint64_t EventCollector::read_spill(Job* job, Rank* rank, std::vector<Portion>* portions) {
     return rank->spill.read([&](const EventSpill& head, const std::vector<uint64_t>& words) {
-        const CellIndex thread = find_thread(
-            rank, [&](CellIndex, const ThreadRecord& of) { return of.number == head.thread; });
+        CellIndex thread = 0;
+        for_each_thread(rank, [&](CellIndex cell, const ThreadRecord& of) {
+            if (of.number == head.thread) thread = cell;
+        });
         if (thread == 0) {
             job->collected.unwritten += words.size();
             return;
@@ -432,9 +434,8 @@ void EventCollector::take_all(Job* job, Rank* rank, bool everything) {
     if (takes_spill) read_spill(job, rank, &portions);
     if (takes_spill && job->collected.error.empty())
         job->collected.bytes_cut += rank->spill.remove();
-    find_thread(rank, [&](CellIndex cell, const ThreadRecord& thread) {
+    for_each_thread(rank, [&](CellIndex cell, const ThreadRecord& thread) {
         if (thread.events.ring != 0) take(rank, cell, everything, &portions);
-        return false;
     });
     rank->records.unlock();
     for (Portion& portion : portions) pass_on(job, rank, &portion);
@@ -468,13 +469,12 @@ bool EventCollector::look(const std::string& directory) {
 // The last state of what the log holds of the rank beside its events.
 void EventCollector::close_rank(Job* job, Rank* rank) {
     rank->has_ended = true;
-    find_thread(rank, [&](CellIndex cell, const ThreadRecord& thread) {
+    for_each_thread(rank, [&](CellIndex cell, const ThreadRecord& thread) {
         job->collected.are_there |= thread.events.ring != 0;
-        uint64_t lost = 0;
-        for (const uint64_t of_kind : thread.events.lost) lost += of_kind;
+        LostRecords lost;
+        lost.add(thread.events.lost);
         auto* const said = &rank->records.at<ThreadRecord>(cell)->events.lost_said;
-        job->collected.lost += lost - __atomic_exchange_n(said, lost, __ATOMIC_ACQ_REL);
-        return false;
+        job->collected.lost += lost.all() - __atomic_exchange_n(said, lost.all(), __ATOMIC_ACQ_REL);
     });
     if (rank->threads.empty()) return;
     if (rank->filter) {
@@ -493,14 +493,14 @@ void EventCollector::close_rank(Job* job, Rank* rank) {
         // Of a thread whose events were all filtered the log has no other node.
         if (!rank->known.empty()) describe(rank, thread->root, &runs);
     }
-    const uint64_t counted = entries_counted(rank);
     FileHeader* const header = rank->records.own_header();
     const auto without = static_cast<uint32_t>(header->threads_without_events);
     job->collected.threads_without +=
         without - __atomic_exchange_n(&header->without_events_said, without, __ATOMIC_ACQ_REL);
     if (!job->log || rank->known.empty()) return;
     job->log->write_cells(rank->number, runs);
-    header->entries_counted = counted;
+    const uint64_t counted = entries_counted(rank);  // may move the records
+    rank->records.own_header()->entries_counted = counted;
     job->log->write_process(rank->number, rank->records.header());
 }
 

@@ -119,18 +119,17 @@ class EventCollector {
     void take_all(Job* job, Rank* rank, bool everything);
     uint64_t read_spill(Job* job, Rank* rank, std::vector<Portion>* portions);
     void take(Rank* rank, CellIndex cell, bool everything, std::vector<Portion>* portions);
-    // Asks for each thread in turn until `is_wanted` is true; 0: it is of none.
-    template <typename Wanted>
-    static CellIndex find_thread(Rank* rank, const Wanted& is_wanted) {
+    // work(cell, thread)
+    template <typename Work>
+    static void for_each_thread(Rank* rank, const Work& work) {
         CellIndex cell = load_shared(&rank->records.header().first_thread);
         for (uint32_t left = 1u << 20; cell != 0 && left != 0; --left) {
             const auto* thread = rank->records.at<ThreadRecord>(cell);
             if (thread == nullptr) break;
             const CellIndex next = load_shared(&thread->next);
-            if (is_wanted(cell, *thread)) return cell;
+            work(cell, *thread);
             cell = next;
         }
-        return 0;
     }
     void pass_on(Job* job, Rank* rank, Portion* portion);
     RankFilter* filter_of(Rank* rank);

@@ -116,7 +116,7 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, Lacks* la
         lacks->incomplete += replay.incomplete();
         lacks->times = lacks->times || replay.was_off();
         lacks->resets = lacks->resets || replay.was_reset();
-        notes->lost_records.add(replay.lost().of.data());
+        notes->lost_records.add(replay.lost());
     }
     return build_profile(merged);
 }

@@ -43,7 +43,7 @@ void Timeline::rewind() {
         source->ahead.clear();
         source->open.clear();
         source->begins_due = source->ends_due = 0;
-        source->cuts_due = 0;
+        source->unseen_due = 0;
         source->lost_before = 0;
         source->tid = 0;
         source->has_ended = source->is_off = false;
@@ -188,8 +188,8 @@ void Timeline::advance(Source* source) {
     // Threads are late to tell that the region's last barrier has ended, or never do if events are
     // off then.
     const size_t barriers = is_off ? barriers_of_region(*source) : 0;
-    source->cuts_due = std::max(ended_unseen(source), barriers);
-    if (source->cuts_due != 0 && (!is_off || barriers != 0)) source->ns = before_ns;
+    source->unseen_due = std::max(ended_unseen(source), barriers);
+    if (source->unseen_due != 0 && (!is_off || barriers != 0)) source->ns = before_ns;
 }
 
 // How many of the innermost calls are an implicit barrier and the region that it may end.
@@ -408,15 +408,19 @@ bool Timeline::has_other_end(const Source& source, const Event& record) {
     return !is_matched(record) || matches_->has_other_end(processes_[source.process].rank, record);
 }
 
+bool Timeline::is_around(uint32_t outer, uint32_t node) const {
+    const auto& nodes = names_->merged.nodes;
+    while (node != kNoNode && node != outer) node = nodes[node].parent;
+    return node == outer;
+}
+
 // The innermost call had no end in the log, because its place had no more events, and `node` is
 // not called from it.
 bool Timeline::is_stale(const Source& source, uint32_t node) const {
     if (source.open.empty()) return false;
     const uint32_t innermost = source.open.back().node;
     if (innermost >= is_reduced_.size() || !is_reduced_[innermost]) return false;
-    const auto& nodes = names_->merged.nodes;
-    while (node != kNoNode && node != innermost) node = nodes[node].parent;
-    return node == kNoNode;
+    return !is_around(innermost, node);
 }
 
 // How many innermost calls have ended while nothing was written, as the next record of a place
@@ -432,17 +436,11 @@ size_t Timeline::ended_unseen(Source* source) {
         if (next == nullptr || is_of_place(*next)) break;
     }
     if (next == nullptr || !is_of_place(*next)) return 0;
-    const auto& nodes = names_->merged.nodes;
     uint32_t node = node_of(*source, next->what);
     if (node == kNoNode) return 0;
-    if (next->kind != EventKind::kLeave) node = nodes[node].parent;
+    if (next->kind != EventKind::kLeave) node = names_->merged.nodes[node].parent;
     size_t around = source->open.size();
-    const auto is_around = [&](uint32_t open) {
-        uint32_t at = node;
-        while (at != kNoNode && at != open) at = nodes[at].parent;
-        return at == open;
-    };
-    while (around != 0 && !is_around(source->open[around - 1].node)) --around;
+    while (around != 0 && !is_around(source->open[around - 1].node, node)) --around;
     return source->open.size() - around;
 }
 
@@ -502,9 +500,9 @@ bool Timeline::take(Source* source, TimelineEvent* event) {
         return is_shown;
     }
     const Event& record = source->event;
-    if (source->cuts_due != 0) {
-        source->cuts_due -= 1;
-        if (source->cuts_due == 0) source->ns = ns_of(*source, source->ticks);
+    if (source->unseen_due != 0) {
+        source->unseen_due -= 1;
+        if (source->unseen_due == 0) source->ns = ns_of(*source, source->ticks);
         const bool is_shown = take_end(source, event);
         notes_.without_end += is_shown ? 1 : 0;
         return is_shown;
@@ -559,8 +557,7 @@ const TimelineNotes& Timeline::notes() {
     for (const auto& source : sources_) {
         add_losses(source->stream, threads_[source->thread].policy, &notes_);
         // The last state of a thread that was killed may not be in the log.
-        const bool is_told = source->lost.all() < source->lost_told.all();
-        notes_.lost_records.add((is_told ? source->lost_told : source->lost).of.data());
+        notes_.lost_records.add(larger(source->lost, source->lost_told));
     }
     notes_.split_messages = split_ + matches_->split();
     return notes_;

@@ -122,6 +122,7 @@ class Timeline {
     void describe(TimelineThread* thread, const LogProcess& process);
     void add_comms(const LogProcess& process);
     bool is_stale(const Source& source, uint32_t node) const;
+    bool is_around(uint32_t outer, uint32_t node) const;
     size_t ended_unseen(Source* source);
     size_t barriers_of_region(const Source& source) const;
     void match_messages();

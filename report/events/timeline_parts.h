@@ -47,7 +47,7 @@ struct Timeline::Source {
     std::vector<Open> open{};
     uint32_t begins_due = 0;   // innermost ones, to be begun where the window begins
     uint32_t ends_due = 0;     // innermost ones to be ended before `event`
-    size_t cuts_due = 0;       // innermost ones that ended unseen
+    size_t unseen_due = 0;     // innermost ones that ended while nothing was written
     uint64_t lost_before = 0;  // words, before the window
     uint64_t missed = 0;       // words, when note_missing() looked last
     uint64_t tid = 0;          // of the thread whose records these are

@@ -109,7 +109,7 @@ bool is_blocking_collective(const TimelinePlace& place) {
            !name.ends_with("_init");
 }
 
-// In a filtered log messages have their n.
+// In a filtered log messages have their numbers.
 uint64_t MessageNumbers::of(uint32_t own, const Event& event) {
     if (event.more > 2) return event.values[2];
     const ChannelKey key = ChannelKey::of(own, event);

@@ -138,8 +138,9 @@ struct EventRing {
     uint64_t flush_after;         // real ticks before which no flush is tried again
     uint64_t read;                // words that the reader has taken, or that a flush has saved
     uint64_t lost_said;           // of `lost`, what a reader has reported
-    uint64_t reset_ticks;         // overhead before MPI_Pcontrol(2), which times go on to lack
-    uint64_t paused_told;         // of ThreadRecord::paused_ticks, in records kPaused
+    // Of the thread, rarely used.
+    uint64_t reset_ticks;  // overhead before MPI_Pcontrol(2), which times go on to lack
+    uint64_t paused_told;  // of ThreadRecord::paused_ticks, in records kPaused
     uint64_t unused_of_reader[4];
 };
 static_assert(sizeof(EventRing) == 3 * 64);

@@ -104,7 +104,10 @@ inline void note_lock(Thread* thread, EventControl what, uint64_t address) {
 void write_comm(Thread* thread, const CommRecord& comm);
 
 // Somebody has switched events on or off since the process noticed it last.
-inline bool has_event_order() { return g_process.header->event_order != g_live->event_order; }
+inline bool has_event_order() {
+    return g_live->event_order != EventOrder::kNone &&
+           g_process.header->event_order != g_live->event_order;
+}
 // Has all threads follow, each at its next call or probe.
 DWELL_COLD void notice_event_order();
 DWELL_COLD void tell_threads();

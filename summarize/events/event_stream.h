@@ -28,8 +28,12 @@ struct LostRecords {
     std::array<uint64_t, kEventLosses> of{};
 
     void add(const uint64_t* lost, uint32_t kinds = kEventLosses);
+    void add(const LostRecords& lost) { add(lost.of.data()); }
     uint64_t all() const;
 };
+inline const LostRecords& larger(const LostRecords& a, const LostRecords& b) {
+    return a.all() < b.all() ? b : a;
+}
 
 // Of the n-th message that a rank sends to another one with a communicator and tag: the same at
 // both ends.

@@ -229,8 +229,7 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
     const auto* of_thread = part<ThreadRecord>(thread.record);
     LostRecords lost;
     if (of_thread != nullptr) lost.add(of_thread->events.lost);
-    // Its last state may not be in the log.
-    lost_.add((lost.all() < thread.lost_told.all() ? thread.lost_told : lost).of.data());
+    lost_.add(larger(lost, thread.lost_told));  // its last state may not be in the log
     if (thread.counted != 0 && of_thread != nullptr)
         add_read(thread, of_thread->root, 1, beyond(thread.newest, begin));
 }
