@@ -53,7 +53,7 @@ DWELL_COLD Thread* ready_thread(const Frame* frame, MpiCall number) {
         leave_lost_call_windows(thread);
     }
     if (g_process.preserve_order) g_call_order->end_deferring(number);
-    if (has_event_order()) notice_event_order();
+    look_for_event_order();
     if (thread->epoch != g_live->epoch) apply_changes(thread);
     if (g_process.inject_ticks != 0) thread->slow_overhead += inject(thread);
     return thread;

@@ -110,6 +110,9 @@ inline bool has_event_order() {
 }
 // Has all threads follow, each at its next call or probe.
 DWELL_COLD void notice_event_order();
+inline void look_for_event_order() {
+    if (has_event_order()) notice_event_order();
+}
 DWELL_COLD void tell_threads();
 // By the program.
 void order_events(bool on);

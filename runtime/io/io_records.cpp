@@ -221,7 +221,7 @@ bool begin_observed_io(IoStatement* statement, IoCall call, const Frame* frame, 
     if (thread->epoch != g_live->epoch || has_event_order()) [[unlikely]] {
         const CancellationDisabled cancellation;
         const SlowWork work(thread);
-        if (has_event_order()) notice_event_order();
+        look_for_event_order();
         apply_changes(thread);
     }
     const CellIndex probe_frame = probe_frame_of(thread, frame);

@@ -209,7 +209,7 @@ DWELL_COLD void mark_slowly(const BlockName* name, uint64_t volume, uint64_t fra
 }  // namespace
 
 bool settle(Thread* thread, uint64_t frame, uint64_t now) {
-    if (has_event_order()) notice_event_order();
+    look_for_event_order();
     const uint64_t ticket = live_ticket();
     if (ticket != 0) {
         if (thread->probe_ticket != ticket && notice_probes(thread)) {

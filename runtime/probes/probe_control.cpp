@@ -378,7 +378,7 @@ void control_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         end_switched_off_entries(thread);
     }
     note_usage_at_times(now);
-    if (has_event_order()) notice_event_order();
+    look_for_event_order();
     // Frequent enough to react soon, rare enough to cost nothing. The length of a window of pairs
     // must not depend on counted entries or on the cost of a trial.
     const uint32_t counted = std::max(thread->count_window - thread->count_countdown, 64u);
