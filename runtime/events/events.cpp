@@ -160,7 +160,8 @@ void tell_threads() {
 }
 
 void order_events(bool on) {
-    if (g_live->on == 0 || !g_process.options.events) return;
+    if (g_live->on == 0 && attach_for_probe() == nullptr) return;
+    if (!g_process.options.events) return;
     g_process.header->event_order = on ? EventOrder::kOn : EventOrder::kOff;
     notice_event_order();
     Thread* const thread = t_thread;
