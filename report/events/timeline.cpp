@@ -8,7 +8,6 @@
 #include "report/events/message_channels.h"
 #include "report/events/timeline_parts.h"
 #include "report/filter/ring_records.h"
-#include "runtime/contract/omp_constructs.h"
 
 namespace dwell {
 namespace {
@@ -66,6 +65,7 @@ bool Timeline::is_chosen(uint32_t rank) const { return is_rank_in(choice_.ranks.
 void Timeline::enter_window(Source* source) {
     std::vector<Source::Open>& open = source->open;
     for (; !source->at_end && source->ticks < from_ticks_; advance(source)) {
+        open.resize(open.size() - std::exchange(source->unseen_due, 0));
         if (source->has_ended) {
             source->has_ended = false;
             open.clear();
@@ -182,29 +182,13 @@ void Timeline::advance(Source* source) {
         source->at_end = source->is_cut = true;
     }
     source->ns = ns_of(*source, source->ticks);
-    const bool is_off = is_control(source->event, EventControl::kOff);
-    const bool hides_ends = is_off || is_control(source->event, EventControl::kGap);
-    if (!hides_ends || source->open.empty() || source->at_end) return;
-    // Threads are late to tell that the region's last barrier has ended, or never do if events are
-    // off then.
-    const size_t barriers = is_off ? barriers_of_region(*source) : 0;
-    source->unseen_due = std::max(ended_unseen(source), barriers);
-    if (source->unseen_due != 0 && (!is_off || barriers != 0)) source->ns = before_ns;
-}
-
-// How many of the innermost calls are an implicit barrier and the region that it may end.
-size_t Timeline::barriers_of_region(const Source& source) const {
-    const auto construct = [&](size_t inner) {
-        const auto& nodes = names_->merged.nodes;
-        const size_t depth = source.open.size();
-        const MergedNode* const node =
-            inner < depth ? &nodes[source.open[depth - 1 - inner].node] : nullptr;
-        const bool is_one =
-            node != nullptr && node->kind == static_cast<uint8_t>(SiteKind::kOpenMp);
-        return is_one ? static_cast<OmpConstruct>(node->call) : OmpConstruct::kNone;
-    };
-    if (construct(0) != OmpConstruct::kImplicitBarrier) return 0;
-    return is_omp_region(static_cast<uint16_t>(construct(1))) ? 2 : 1;
+    if (source->open.empty() || source->at_end) return;
+    if (is_control(source->event, EventControl::kOff)) {
+        source->unseen_due = ended_while_off(source);
+    } else if (is_control(source->event, EventControl::kGap)) {
+        source->unseen_due = ended_unseen(source);
+        if (source->unseen_due != 0) source->ns = before_ns;
+    }
 }
 
 // The log does not tell of records that a thread lost behind its last one; nor whether that was in
@@ -423,8 +407,20 @@ bool Timeline::is_stale(const Source& source, uint32_t node) const {
     return !is_around(innermost, node);
 }
 
-// How many innermost calls have ended while nothing was written, as the next record of a place
-// says: those that are not around it.
+// How many innermost calls have ended when the thread has events again.
+size_t Timeline::ended_while_off(Source* source) {
+    size_t at = 0;
+    while (at != source->ahead.size() || pull(source)) {
+        const Event& next = source->ahead[at++];
+        if (names_node(next.kind)) break;
+        if (is_control(next, EventControl::kThread) && next.more > 1)
+            return std::min<size_t>(source->open.size(), next.values[1]);
+    }
+    return 0;
+}
+
+// How many innermost calls have ended while records were lost, as the next record of a place says:
+// those that are not around it.
 size_t Timeline::ended_unseen(Source* source) {
     constexpr size_t kFar = 16;  // records
     const Event* next = nullptr;

@@ -124,7 +124,7 @@ class Timeline {
     bool is_stale(const Source& source, uint32_t node) const;
     bool is_around(uint32_t outer, uint32_t node) const;
     size_t ended_unseen(Source* source);
-    size_t barriers_of_region(const Source& source) const;
+    static size_t ended_while_off(Source* source);
     void match_messages();
     bool is_matched(const Event& record) const;
     bool is_logged(uint32_t rank) const;

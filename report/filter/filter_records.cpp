@@ -16,6 +16,16 @@ bool FilterNesting::is_left_out(const Event& event) {
     return !open_.empty() && open_.back().is_dropped && open_.back().is_call;
 }
 
+// `ended` innermost calls ended while events were off: how many of them were not dropped.
+uint64_t FilterNesting::end_while_off(uint64_t ended) {
+    uint64_t kept = ended;
+    for (; ended != 0 && !open_.empty(); --ended) {
+        kept -= open_.back().is_dropped ? 1 : 0;
+        open_.pop_back();
+    }
+    return kept;
+}
+
 void FilterNesting::filter(const RingRecord* records, size_t count, const Decide& decide,
                            const IsCall& is_call, std::vector<RingRecord>* out,
                            FilterCounts* counts) {
@@ -41,7 +51,9 @@ void FilterNesting::filter(const RingRecord* records, size_t count, const Decide
             moved_ = {record};
             continue;
         }
-        if (is_control(event, EventControl::kThread)) open_.clear();
+        if (is_control(event, EventControl::kEnd)) open_.clear();
+        if (is_control(event, EventControl::kThread) && event.more > 1)
+            record.event.values[1] = end_while_off(event.values[1]);
         if (is_control(event, EventControl::kGap)) {  // a dropped call may have ended meanwhile
             for (Open& open : open_) open.is_call = false;
         }

@@ -112,6 +112,17 @@ void LongInstances::leave(const RingRecord& record, bool matches, std::vector<Ri
     if (undecided_ == 0) pass_until(held_.size(), out);
 }
 
+// `ended` innermost calls ended while events were off: how many of them were passed on.
+uint64_t LongInstances::end_while_off(uint64_t ended) {
+    uint64_t kept = ended;
+    for (; ended != 0 && !open_.empty(); --ended) {
+        kept -= open_.back().fate == Fate::kOutside ? 1 : 0;
+        passed_ -= open_.back().fate == Fate::kPassed ? 1 : 0;
+        open_.pop_back();
+    }
+    return kept;
+}
+
 // It comes shortly before or after its instance ends.
 void LongInstances::add_late(const RingRecord& record, std::vector<RingRecord>* out) {
     const uint64_t node = late_node(record.event);
@@ -137,8 +148,11 @@ void LongInstances::add(const RingRecord& record, bool matches, std::vector<Ring
         pass_all(out);
     }
     if (is_of_the_log(event)) {
-        (undecided_ != 0 ? held_ : *out).push_back(record);
-        if (is_control(event, EventControl::kThread)) {  // another one
+        RingRecord kept = record;
+        if (is_control(event, EventControl::kThread) && event.more > 1)
+            kept.event.values[1] = end_while_off(event.values[1]);
+        (undecided_ != 0 ? held_ : *out).push_back(kept);
+        if (is_control(event, EventControl::kEnd)) {
             open_.clear();
             passed_ = 0;
         }

@@ -47,9 +47,11 @@ enum class EventKind : uint8_t {
 constexpr int kEventKinds = 16;
 
 enum class EventControl : uint32_t {
-    kBase = 1,      // word: the time to which those of later records are added
-    kGap = 2,       // records were lost before; words: their number by EventLoss
-    kThread = 3,    // a thread begins to use the ring; word: its id in the system
+    kBase = 1,  // word: the time to which those of later records are added
+    kGap = 2,   // records were lost before; words: their number by EventLoss
+    // A thread begins to use the ring; words: its id in the system; how many innermost entries of
+    // those that were open at the last kOff have ended since.
+    kThread = 3,
     kRealTime = 4,  // word: real ticks less virtual ones
     kOn = 5,
     kOff = 6,
@@ -141,7 +143,8 @@ struct EventRing {
     // Of the thread, rarely used.
     uint64_t reset_ticks;  // overhead before MPI_Pcontrol(2), which times go on to lack
     uint64_t paused_told;  // of ThreadRecord::paused_ticks, in records kPaused
-    uint64_t unused_of_reader[4];
+    uint64_t open_at_off;  // entries in the log that were open when events went off
+    uint64_t unused_of_reader[3];
 };
 static_assert(sizeof(EventRing) == 3 * 64);
 

@@ -383,18 +383,20 @@ enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunicatio
 // entry 1) adds the time since entry_virtual to their nodes, unless they are kEntryUntimed; for
 // kEntryStopped and kEntryAway entries it adds entry_virtual itself.
 enum ProbeEntryFlags : uint32_t {
-    kEntryUntimed = 1,  // its time is not running
-    kEntryStopped = 2,  // stopped by a recursion to an outer node
-    kEntryAway = 4,     // stopped because the thread runs on another stack
-    kEntryHolds = 8,    // it stopped others, which store its number above kEntryHolderShift
-    kEntryRead = 16,    // metrics were read at its enter and will be read at its exit
-    kEntryWindow = 32,  // events are on at least until its exit
+    kEntryUntimed = 1,    // its time is not running
+    kEntryStopped = 2,    // stopped by a recursion to an outer node
+    kEntryAway = 4,       // stopped because the thread runs on another stack
+    kEntryHolds = 8,      // it stopped others, which store its number above kEntryHolderShift
+    kEntryRead = 16,      // metrics were read at its enter and will be read at its exit
+    kEntryWindow = 32,    // events are on at least until its exit
+    kEntrySwitched = 64,  // events are on and were off at its enter, or the other way round
 };
-constexpr uint32_t kEntryEndsSlowly = kEntryRead | kEntryWindow;  // its time runs as usual
+// Its time runs as usual.
+constexpr uint32_t kEntryEndsSlowly = kEntryRead | kEntryWindow | kEntrySwitched;
 constexpr int kEntryHolderShift = 8;
 struct ProbeEntry {
     uint64_t frame;          // address of the return address of the procedure around it
-    uint64_t row;            // what entered it, in this process (probes.h)
+    uint64_t row;            // what entered it, in this process (thread_parts.h)
     uint64_t entry_virtual;  // virtual ticks at the enter; while stopped, ticks taken so far
     CellIndex node;
     uint32_t flags;  // ProbeEntryFlags

@@ -44,12 +44,35 @@ bool take_ring(Thread* thread, EventRing* ring, uint32_t words) {
 
 uint64_t now_of(const Thread* thread) { return virtual_ticks(thread, now_ticks()); }
 
+// Since when the thread has been in the last barrier of an OpenMP region, whose end it tells late.
+uint64_t rests_since(const Thread* thread) {
+    const OmpThread& omp = thread->omp;
+    if (!omp.has_parked || omp.depth == 0 || omp.depth > kOmpLevels) return UINT64_MAX;
+    return omp.levels[omp.depth - 1].came_virtual;
+}
+
 }  // namespace
 
 void name_spill_file() {
     const char* const name = strrchr(g_process.record_path, '/');
     snprintf(g_spill_path, sizeof g_spill_path, "%s/%s%s", g_process.record_dir, kSpillPrefix,
              name != nullptr ? name + 1 : "");
+}
+
+// Events are switched: how many of the open entries are in the log.
+static uint64_t switch_entries(Thread* thread) {
+    uint64_t logged = 0;
+    const bool goes_off = writes_events(thread);
+    for (uint32_t i = 0; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
+        const ProbeStack& stack = i == thread->on_number ? thread->on : thread->stacks[i];
+        for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
+            const bool is_switched = (entry->flags & kEntrySwitched) != 0;
+            entry->flags ^= kEntrySwitched;
+            const bool is_counted = is_switched != goes_off && (entry->row & kRowWithoutNode) == 0;
+            logged += is_counted && has_events(entry->node) ? 1 : 0;
+        }
+    }
+    return logged;
 }
 
 static void begin_events(Thread* thread, uint64_t virt) {
@@ -64,9 +87,10 @@ static void begin_events(Thread* thread, uint64_t virt) {
     ring->paused_told = thread->record->paused_ticks;
     ring->limit = ring->rests_at;  // the first record brings a time
     ring->next = ring->rests_at;
+    const uint64_t ended = beyond(ring->open_at_off, switch_entries(thread));
     thread->events |= kWritesEvents;
     write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kThread), virt,
-                static_cast<uint64_t>(thread->record->tid));
+                static_cast<uint64_t>(thread->record->tid), ended);
 }
 
 void start_events(Thread* thread, bool) {
@@ -87,7 +111,9 @@ void follow_events(Thread* thread, uint64_t virt) {
         begin_events(thread, virt);
         return;
     }
-    write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kOff), virt);
+    ring->open_at_off = switch_entries(thread);
+    write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kOff),
+                earlier(virt, rests_since(thread)));
     if (writes_events(thread)) stop_writing(thread);
 }
 

@@ -121,11 +121,12 @@ CellIndex forked_node(OmpStep* step, uint64_t row, OmpConstruct construct, const
 }
 
 // No entry is open while a thread is idle; the end of idle time is known when the next region
-// begins.
-void begin_idle(Thread* thread, uint64_t virt) {
+// begins. `in_log`: the region before is in the event log.
+void begin_idle(Thread* thread, uint64_t virt, bool in_log) {
     if (thread->on.top != thread->on.base) return;  // the thread has open entries of its own
     thread->omp.is_idle = true;
     thread->omp.idle_since = virt;
+    thread->omp.idle_in_log = in_log;
 }
 
 // Ends idle time and returns its length.
@@ -145,8 +146,10 @@ uint64_t end_idle(Thread* thread, uint64_t virt) {
     thread->record->serving_ticks += ticks;
     omp_part(omp.idle)->wait_ticks += ticks;
     add_to_axis(thread, axis_ticks_of(thread, virt), ticks, &AxisSums::omp_idle_ticks);
-    note_node(thread, omp.idle, EventKind::kEnter, virt - ticks);
-    note_node(thread, omp.idle, EventKind::kLeave, virt);
+    if (omp.idle_in_log) {
+        note_node(thread, omp.idle, EventKind::kEnter, virt - ticks);
+        note_node(thread, omp.idle, EventKind::kLeave, virt);
+    }
     thread->separate_ticks += ticks;
     return ticks;
 }
@@ -155,12 +158,13 @@ uint64_t end_idle(Thread* thread, uint64_t virt) {
 void close_region(Thread* thread, OmpLevel* level, uint64_t virt) {
     const CellIndex region = thread->on.top->node;
     const bool recorded = has_node(thread->on.top);
+    const bool in_log = writes_events(thread) && (thread->on.top->flags & kEntrySwitched) == 0;
     const uint64_t ticks = close_omp(thread, virt);
     thread->record->serving_ticks += ticks;
     if (recorded) add_to_copies(thread, region, ticks);
     thread->record->axis.from += g_process.omp.inner;  // no part of the region
     level->entry = 0;
-    begin_idle(thread, virt);
+    begin_idle(thread, virt, in_log);
 }
 
 // Ends a region whose last barrier the thread has reached before: everything in it ended when the

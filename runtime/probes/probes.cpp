@@ -343,6 +343,7 @@ void begin_slow_entry(Thread* thread) {
         const SlowWork work(thread);
         if (enter_event_window(thread, entry->node, virtual_ticks(thread, work.start())))
             entry->flags |= kEntryWindow;
+        entry->flags &= ~uint32_t{kEntrySwitched};  // its enter comes now
     }
     // The time of those that it has stopped ended before.
     if ((entry->flags & kEntryHolds) == 0)

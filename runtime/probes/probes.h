@@ -33,20 +33,6 @@ namespace dwell {
 constexpr uint32_t kProbeStackEntries = 1024;
 constexpr uint64_t kNoFrame = UINT64_MAX;  // above every frame
 
-// ProbeEntry::row holds the address of a SiteRow, or one of these marks with the address of a
-// BlockName or of code.
-constexpr uint64_t kRowBlock = uint64_t{1}
-                               << 63;  // `frame` is that of the entry around its beginning
-constexpr uint64_t kRowCode = uint64_t{1} << 62;  // with 10 bits of hash of its call statement
-constexpr uint64_t kRowWithoutNode = uint64_t{1}
-                                     << 61;  // without a node: `node` is that of the entry below
-constexpr uint64_t kRowPaired = uint64_t{1} << 60;  // a block that is ended without a name
-constexpr uint64_t kRowOmp = uint64_t{1} << 59;     // with an OmpConstruct; frames as of a block
-constexpr uint64_t kRowMoved = uint64_t{1} << 58;   // began in another node: MovedEntry
-constexpr uint64_t kRowCalled = kRowBlock | kRowCode | kRowOmp;  // not a row of a site table
-constexpr int kRowCallShift = 48;
-constexpr uint64_t kRowAddress = (uint64_t{1} << kRowCallShift) - 1;
-
 // For an entry that continues in another node than the one it began in (close_with): it counts in
 // the first node, and minimum and maximum time are those of all its pieces.
 struct MovedEntry {

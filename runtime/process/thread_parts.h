@@ -89,6 +89,20 @@ struct KnownChild {
 };
 constexpr int kKnownChildren = 1024;
 
+// ProbeEntry::row holds the address of a SiteRow, or one of these marks with the address of a
+// BlockName or of code.
+constexpr uint64_t kRowBlock = uint64_t{1}
+                               << 63;  // `frame` is that of the entry around its beginning
+constexpr uint64_t kRowCode = uint64_t{1} << 62;  // with 10 bits of hash of its call statement
+constexpr uint64_t kRowWithoutNode = uint64_t{1}
+                                     << 61;  // without a node: `node` is that of the entry below
+constexpr uint64_t kRowPaired = uint64_t{1} << 60;  // a block that is ended without a name
+constexpr uint64_t kRowOmp = uint64_t{1} << 59;     // with an OmpConstruct; frames as of a block
+constexpr uint64_t kRowMoved = uint64_t{1} << 58;   // began in another node: MovedEntry
+constexpr uint64_t kRowCalled = kRowBlock | kRowCode | kRowOmp;  // not a row of a site table
+constexpr int kRowCallShift = 48;
+constexpr uint64_t kRowAddress = (uint64_t{1} << kRowCallShift) - 1;
+
 // The open entries on one of the stacks that a thread uses.
 struct ProbeStack {
     ProbeEntry* base;  // null: unused
@@ -232,6 +246,7 @@ struct OmpThread {
     uint32_t next_team;
     CellIndex idle;  // the node `idle`, 0: not created yet
     bool is_idle;    // idle since the virtual time idle_since
+    bool idle_in_log;
     uint64_t idle_since;
     // Waiting for other threads of regions, without the end of regions that another thread forked.
     uint64_t waited_ticks;

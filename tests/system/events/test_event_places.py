@@ -243,6 +243,29 @@ def regions_end():
 
 
 @case
+def open_across():
+    """What is open when events end and when they begin again is one call only where it is the same; what
+    begins while they are off is not in the log."""
+    keep = (call("around", *call("short", *call("innermost")), *call("whole"), *call("twice")), "around", 100e3)
+    for out, options, (wanted, outer, least_us) in (
+            ("all", [], keep),
+            ("sites", ["--events-sites", profile_of("off block name=around")],
+             (call("short", *call("innermost")) + call("whole") + call("twice"), "", 0))):
+        run = execute([DWELL, "run", "--events", "--events-window", "off", *options, "-o", scratch(out),
+                       program("events_across")])
+        check_equal(run.code, 0, run.describe())
+        threads, said = exported(scratch(out))
+        (events,) = threads.values()
+        check_equal(names_of(events), wanted, out + said)
+        times = {}
+        for event in events:
+            if event["ph"] in "BE":
+                name = event["name"].split()[0]
+                times[name] = event["ts"] - times.get(name, 0)
+        check(times["short"] < 50e3 and times.get(outer, 0) >= least_us, f"{times}")
+
+
+@case
 def before_the_end():
     """A program goes on for long after its window: `dwell run` and the program end as always."""
     run = execute([DWELL, "run", "--events", "--events-window", "0.2-0.4", "-o", scratch("out"),

@@ -122,6 +122,24 @@ TEST_F(ATimeline, GoesOnWhereTheClockStepsBack) {
     EXPECT_EQ(events.notes.without_end, 1u);  // the last one
 }
 
+// One of two calls has ended while events were off.
+TEST_F(ATimeline, EndsCallsThatEndedWhileEventsWereOff) {
+    constexpr auto kControl = EventKind::kControl;
+    begin_at(1000);
+    add(kControl, static_cast<uint32_t>(EventControl::kThread), 0, {7, 0});
+    add(EventKind::kEnter, outer_, 0);
+    add(EventKind::kEnter, inner_, 1);
+    add(kControl, static_cast<uint32_t>(EventControl::kOff), 10);
+    add(kControl, static_cast<uint32_t>(EventControl::kThread), 50, {7, 1});
+    add(EventKind::kLeave, inner_, 70);  // of another one
+    add(EventKind::kLeave, outer_, 80);
+    const Shown events = shown(log(words_, cells()));
+    EXPECT_EQ(events.text, "outer{ inner{ } } ");
+    EXPECT_EQ(events.times, (std::vector<uint64_t>{0, 1, 10, 10, 80}));
+    EXPECT_EQ(events.notes.without_end, 1u);
+    EXPECT_EQ(events.notes.without_begin, 1u);
+}
+
 TEST_F(ATimeline, CountsRecordsThatItDoesNotKnow) {
     begin_at(1000);
     add(EventKind::kEnter, outer_, 0);
