@@ -69,7 +69,8 @@ std::vector<std::string> what_is_missing(const TimelineNotes& notes) {
     told(notes.without_place, "records of places that the log does not describe are left out");
     told(notes.unknown, "records of kinds that this version does not know are left out");
     told(notes.without_begin, "ends without a beginning are left out");
-    told(notes.without_end, "calls without an end are closed where something around them ended");
+    told(notes.without_end,
+         "calls without an end are closed where events, or something around them, ended");
     told(notes.lone_messages, "sends and receives have no other end in the logs");
     told(notes.guessed_messages,
          "messages are joined by order, size and time, which may be wrong: the logs lack some");

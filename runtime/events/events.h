@@ -51,6 +51,8 @@ __attribute__((always_inline)) inline void write_event(Thread* thread, EventKind
 
 inline bool has_events(const Node* node) { return (node->site.flags & kNodeNoEvents) == 0; }
 inline bool has_events(CellIndex node) { return has_events(cell_at<Node>(node)); }
+// Whether the enter of an open entry was written, while events are on: else its leave is not.
+inline bool is_in_log(const ProbeEntry& entry) { return (entry.flags & kEntrySwitched) == 0; }
 
 // The same for a node with its index.
 __attribute__((always_inline)) inline void note_node(Thread* thread, const Node* node,

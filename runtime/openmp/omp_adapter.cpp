@@ -158,7 +158,7 @@ uint64_t end_idle(Thread* thread, uint64_t virt) {
 void close_region(Thread* thread, OmpLevel* level, uint64_t virt) {
     const CellIndex region = thread->on.top->node;
     const bool recorded = has_node(thread->on.top);
-    const bool in_log = writes_events(thread) && (thread->on.top->flags & kEntrySwitched) == 0;
+    const bool in_log = writes_events(thread) && is_in_log(*thread->on.top);
     const uint64_t ticks = close_omp(thread, virt);
     thread->record->serving_ticks += ticks;
     if (recorded) add_to_copies(thread, region, ticks);
