@@ -80,8 +80,8 @@ void EpilogFile::flush() {
 Outcome EpilogFile::close() {
     flush();
     if (events_ > UINT32_MAX) {
-        return tl::make_unexpected(fmt::format("{}: EPILOG cannot count {} events (at most {})",
-                                               path_, events_, UINT32_MAX));
+        return out_.refuse(fmt::format("{}: EPILOG cannot count {} events (at most {})", path_,
+                                       events_, UINT32_MAX));
     }
     begin(EpilogRecord::kEventCount);
     ui4(static_cast<uint32_t>(events_));

@@ -2,7 +2,6 @@
 // flows. Viewers read the file as a whole, so its size is limited.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -71,10 +70,7 @@ class ChromeWriter {
 
     // Viewers want the names of all threads, whatever else there is.
     Outcome refuse() {
-        if (Outcome closed = out_.close(); !closed) return closed;
-        std::error_code none;
-        if (std::filesystem::is_regular_file(job_.path, none)) std::remove(job_.path.c_str());
-        return tl::make_unexpected(fmt::format(
+        return out_.refuse(fmt::format(
             "the names of the threads alone take more than {} MiB: use a larger --limit",
             job_.limit_bytes >> 20));
     }

@@ -294,12 +294,12 @@ class MidiWriter {
             return timeline_.processes()[a].rank < timeline_.processes()[b].rank;
         });
         for (const uint32_t i : by_rank) {
-            if (tracks_.bytes(i) > UINT32_MAX) return refuse("a track of more than 4 GiB");
+            if (tracks_.bytes(i) > UINT32_MAX)
+                return out.refuse(refuse("a track of more than 4 GiB").value());
             out.write("MTrk" + big_endian(tracks_.bytes(i), 4));
             tracks_.copy(i, &out);
         }
-        if (!tracks_.error().empty()) return tl::make_unexpected(tracks_.error());
-        return out.close();
+        return tracks_.error().empty() ? out.close() : out.refuse(tracks_.error());
     }
 
     struct Offs {

@@ -53,6 +53,11 @@ class OutFile {
             std::filesystem::remove(path_, none);
         return tl::make_unexpected(error_);
     }
+    // What was written is of no use, for a reason of one line.
+    Outcome refuse(const std::string& reason) {
+        if (error_.empty()) error_ = reason;
+        return close();
+    }
     uint64_t bytes() const { return bytes_; }
 
   private:
