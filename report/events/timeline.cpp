@@ -160,7 +160,7 @@ bool Timeline::is_kept(const Source& source, const Event& event) {
     const bool known = is_known(event);
     notes_.unknown += known ? 0 : 1;
     return known && !is_control(event, EventControl::kThread) &&
-           !is_control(event, EventControl::kComm);
+           !is_control(event, EventControl::kComm) && !is_control(event, EventControl::kEnded);
 }
 
 void Timeline::advance(Source* source) {
@@ -183,12 +183,10 @@ void Timeline::advance(Source* source) {
     }
     source->ns = ns_of(*source, source->ticks);
     if (source->open.empty() || source->at_end) return;
-    if (is_control(source->event, EventControl::kOff)) {
-        source->unseen_due = ended_while_off(source);
-    } else if (is_control(source->event, EventControl::kGap)) {
-        source->unseen_due = ended_unseen(source);
-        if (source->unseen_due != 0) source->ns = before_ns;
-    }
+    const bool is_gap = is_control(source->event, EventControl::kGap);
+    if (!is_gap && !is_control(source->event, EventControl::kOff)) return;
+    source->unseen_due = ended_unseen(source);
+    if (is_gap && source->unseen_due != 0) source->ns = before_ns;
 }
 
 // The log does not tell of records that a thread lost behind its last one; nor whether that was in
@@ -407,37 +405,27 @@ bool Timeline::is_stale(const Source& source, uint32_t node) const {
     return !is_around(innermost, node);
 }
 
-// How many innermost calls have ended when the thread has events again.
-size_t Timeline::ended_while_off(Source* source) {
+// How many innermost calls have ended before the thread's next record of a place. MPI and I/O
+// statements do not go on where no records are written.
+size_t Timeline::ended_unseen(Source* source) const {
+    uint64_t ended = 0;
     size_t at = 0;
-    while (at != source->ahead.size() || pull(source)) {
+    while (ended == 0 && (at != source->ahead.size() || pull(source))) {
         const Event& next = source->ahead[at++];
-        if (names_node(next.kind)) break;
-        if (is_control(next, EventControl::kThread) && next.more > 1)
-            return std::min<size_t>(source->open.size(), next.values[1]);
+        if (names_node(next.kind) || is_control(next, EventControl::kGap) ||
+            is_control(next, EventControl::kThread))
+            break;
+        if (is_control(next, EventControl::kEnded) && next.more != 0) ended = next.values[0];
     }
-    return 0;
-}
-
-// How many innermost calls have ended while records were lost, as the next record of a place says:
-// those that are not around it.
-size_t Timeline::ended_unseen(Source* source) {
-    constexpr size_t kFar = 16;  // records
-    const Event* next = nullptr;
-    const auto is_of_place = [](const Event& event) {
-        return names_node(event.kind) && !is_measured(event.kind);
-    };
-    for (size_t i = 1; i <= kFar; ++i) {
-        next = following(source->thread, i);
-        if (next == nullptr || is_of_place(*next)) break;
+    size_t left = source->open.size();
+    for (; left != 0; --left) {
+        const uint8_t kind = names_->merged.nodes[source->open[left - 1].node].kind;
+        const bool is_statement = kind == static_cast<uint8_t>(SiteKind::kCommunication) ||
+                                  kind == static_cast<uint8_t>(SiteKind::kIo);
+        if (!is_statement && ended == 0) break;
+        ended -= is_statement ? 0 : 1;
     }
-    if (next == nullptr || !is_of_place(*next)) return 0;
-    uint32_t node = node_of(*source, next->what);
-    if (node == kNoNode) return 0;
-    if (next->kind != EventKind::kLeave) node = names_->merged.nodes[node].parent;
-    size_t around = source->open.size();
-    while (around != 0 && !is_around(source->open[around - 1].node, node)) --around;
-    return source->open.size() - around;
+    return source->open.size() - left;
 }
 
 // One event of the source; false where there is nothing to show.

@@ -123,8 +123,7 @@ class Timeline {
     void add_comms(const LogProcess& process);
     bool is_stale(const Source& source, uint32_t node) const;
     bool is_around(uint32_t outer, uint32_t node) const;
-    size_t ended_unseen(Source* source);
-    static size_t ended_while_off(Source* source);
+    size_t ended_unseen(Source* source) const;
     void match_messages();
     bool is_matched(const Event& record) const;
     bool is_logged(uint32_t rank) const;

@@ -16,12 +16,14 @@ bool FilterNesting::is_left_out(const Event& event) {
     return !open_.empty() && open_.back().is_dropped && open_.back().is_call;
 }
 
-// `ended` innermost calls ended while events were off: how many of them were not dropped.
-uint64_t FilterNesting::end_while_off(uint64_t ended) {
+// `ended` innermost entries ended while no records were written, as have statements, which are
+// not among these: how many of them were not dropped.
+uint64_t FilterNesting::end_unseen(uint64_t ended) {
     uint64_t kept = ended;
-    for (; ended != 0 && !open_.empty(); --ended) {
+    for (; !open_.empty() && (ended != 0 || open_.back().is_call); open_.pop_back()) {
+        if (open_.back().is_call) continue;
         kept -= open_.back().is_dropped ? 1 : 0;
-        open_.pop_back();
+        ended -= 1;
     }
     return kept;
 }
@@ -52,11 +54,9 @@ void FilterNesting::filter(const RingRecord* records, size_t count, const Decide
             continue;
         }
         if (is_control(event, EventControl::kEnd)) open_.clear();
-        if (is_control(event, EventControl::kThread) && event.more > 1)
-            record.event.values[1] = end_while_off(event.values[1]);
-        if (is_control(event, EventControl::kGap)) {  // a dropped call may have ended meanwhile
-            for (Open& open : open_) open.is_call = false;
-        }
+        if (is_control(event, EventControl::kGap)) end_unseen(0);
+        if (is_control(event, EventControl::kEnded) && event.more != 0)
+            record.event.values[0] = end_unseen(event.values[0]);
         if (is_of_the_log(event)) {
             put(record);
             continue;

@@ -41,7 +41,7 @@ class FilterNesting {
         bool is_call;
     };
     bool is_left_out(const Event& event);
-    uint64_t end_while_off(uint64_t ended);
+    uint64_t end_unseen(uint64_t ended);
 
     std::vector<Open> open_;
     std::vector<RingRecord> moved_;  // a kMoved, for the next enter or leave

@@ -112,8 +112,8 @@ void LongInstances::leave(const RingRecord& record, bool matches, std::vector<Ri
     if (undecided_ == 0) pass_until(held_.size(), out);
 }
 
-// `ended` innermost calls ended while events were off: how many of them were passed on.
-uint64_t LongInstances::end_while_off(uint64_t ended) {
+// `ended` innermost calls ended while no records were written: how many of them were passed on.
+uint64_t LongInstances::end_unseen(uint64_t ended) {
     uint64_t kept = ended;
     for (; ended != 0 && !open_.empty(); --ended) {
         kept -= open_.back().fate == Fate::kOutside ? 1 : 0;
@@ -149,8 +149,8 @@ void LongInstances::add(const RingRecord& record, bool matches, std::vector<Ring
     }
     if (is_of_the_log(event)) {
         RingRecord kept = record;
-        if (is_control(event, EventControl::kThread) && event.more > 1)
-            kept.event.values[1] = end_while_off(event.values[1]);
+        if (is_control(event, EventControl::kEnded) && event.more != 0)
+            kept.event.values[0] = end_unseen(event.values[0]);
         (undecided_ != 0 ? held_ : *out).push_back(kept);
         if (is_control(event, EventControl::kEnd)) {
             open_.clear();

@@ -43,7 +43,7 @@ class LongInstances {
     void pass_until(size_t end, std::vector<RingRecord>* out);
     void put(const RingRecord& record, std::vector<RingRecord>* out);
     void put_moved(std::vector<RingRecord>* out);
-    uint64_t end_while_off(uint64_t ended);
+    uint64_t end_unseen(uint64_t ended);
     void leave_out(const Open& open);
     void enter(const RingRecord& record, bool matches, std::vector<RingRecord>* out);
     void leave(const RingRecord& record, bool matches, std::vector<RingRecord>* out);

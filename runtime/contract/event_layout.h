@@ -47,11 +47,9 @@ enum class EventKind : uint8_t {
 constexpr int kEventKinds = 16;
 
 enum class EventControl : uint32_t {
-    kBase = 1,  // word: the time to which those of later records are added
-    kGap = 2,   // records were lost before; words: their number by EventLoss
-    // A thread begins to use the ring; words: its id in the system; how many innermost entries of
-    // those that were open at the last kOff have ended since.
-    kThread = 3,
+    kBase = 1,      // word: the time to which those of later records are added
+    kGap = 2,       // records were lost before; words: their number by EventLoss
+    kThread = 3,    // a thread begins to use the ring; word: its id in the system
     kRealTime = 4,  // word: real ticks less virtual ones
     kOn = 5,
     kOff = 6,
@@ -67,6 +65,8 @@ enum class EventControl : uint32_t {
     kFlushed = 16,  // the thread has written its ring into a file; words: ticks that
                     // it took; bytes
     kPaused = 17,   // nothing was recorded, by order of the program; word: ticks up to now
+    kEnded = 18,    // entries ended since the last kOff, or before the last kGap; word: how many of
+                    // those that were open then, the innermost ones
 };
 
 // Whether events are to be written.
@@ -143,8 +143,9 @@ struct EventRing {
     // Of the thread, rarely used.
     uint64_t reset_ticks;  // overhead before MPI_Pcontrol(2), which times go on to lack
     uint64_t paused_told;  // of ThreadRecord::paused_ticks, in records kPaused
-    uint64_t open_at_off;  // entries in the log that were open when events went off
-    uint64_t unused_of_reader[3];
+    uint64_t open_before;  // entries in the log that were open when is_unseen was set
+    uint64_t is_unseen;    // enters and leaves are not written, or are being lost
+    uint64_t unused_of_reader[2];
 };
 static_assert(sizeof(EventRing) == 3 * 64);
 

@@ -383,13 +383,14 @@ enum class ThreadState : uint32_t { kUnused = 0, kComputing = 1, kInCommunicatio
 // entry 1) adds the time since entry_virtual to their nodes, unless they are kEntryUntimed; for
 // kEntryStopped and kEntryAway entries it adds entry_virtual itself.
 enum ProbeEntryFlags : uint32_t {
-    kEntryUntimed = 1,    // its time is not running
-    kEntryStopped = 2,    // stopped by a recursion to an outer node
-    kEntryAway = 4,       // stopped because the thread runs on another stack
-    kEntryHolds = 8,      // it stopped others, which store its number above kEntryHolderShift
-    kEntryRead = 16,      // metrics were read at its enter and will be read at its exit
-    kEntryWindow = 32,    // events are on at least until its exit
-    kEntrySwitched = 64,  // events are on and were off at its enter, or the other way round
+    kEntryUntimed = 1,  // its time is not running
+    kEntryStopped = 2,  // stopped by a recursion to an outer node
+    kEntryAway = 4,     // stopped because the thread runs on another stack
+    kEntryHolds = 8,    // it stopped others, which store its number above kEntryHolderShift
+    kEntryRead = 16,    // metrics were read at its enter and will be read at its exit
+    kEntryWindow = 32,  // events are on at least until its exit
+    // While events are written: its enter was not; while not (events.h): its enter was.
+    kEntrySwitched = 64,
 };
 // Its time runs as usual.
 constexpr uint32_t kEntryEndsSlowly = kEntryRead | kEntryWindow | kEntrySwitched;

@@ -10,7 +10,7 @@ namespace dwell {
 namespace {
 
 constexpr uint64_t kWordBytes = sizeof(uint64_t);
-constexpr uint64_t kOwnWords = 2 + 3 + 1 + kEventLosses;  // kBase, kFlushed and kGap
+constexpr uint64_t kOwnWords = 2 + 3 + 1 + kEventLosses + 2;  // kBase, kFlushed, kGap, kEnded
 // Virtual time goes back by a little where costs are estimated too high; records bear that much.
 constexpr uint64_t kStepBack_ticks = uint64_t{1} << (kEventTimeBits - 3);
 constexpr uint32_t kParts = 16;  // of a ring that is overwritten: each begins with a kBase
@@ -103,12 +103,59 @@ void tell_losses(EventRing* ring, uint64_t virt) {
     end_control(ring, at + 1 + kEventLosses);
 }
 
+// Records are written no more, or again: how many of the open entries have an enter in the log.
+uint64_t switch_entries(Thread* thread, bool writes) {
+    uint64_t logged = 0;
+    for (uint32_t i = 0; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
+        const ProbeStack& stack = i == thread->on_number ? thread->on : thread->stacks[i];
+        for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
+            const bool is_logged = is_in_log(*entry) != writes;
+            entry->flags ^= kEntrySwitched;
+            if (is_logged && (entry->row & kRowWithoutNode) == 0 && has_events(entry->node))
+                logged += 1;
+        }
+    }
+    return logged;
+}
+
+void tell_ended(Thread* thread, EventRing* ring, uint64_t virt) {
+    if (ring->is_unseen == 0) return;
+    ring->is_unseen = 0;
+    const uint64_t ended = beyond(ring->open_before, switch_entries(thread, true));
+    if (ended == 0) return;
+    uint64_t* const at = put_control(ring, EventControl::kEnded, virt);
+    at[1] = event_more(ended);
+    end_control(ring, at + 2);
+}
+
+// The innermost entry, if the record is its enter, which comes when the entry is open already.
+ProbeEntry* entered_by(Thread* thread, uint64_t head, uint64_t virt) {
+    ProbeEntry* const top = thread->on.top;
+    const bool is_own = event_kind(head) == EventKind::kEnter && what_of_event(head) == top->node &&
+                        top->entry_virtual == virt;
+    return is_own ? top : nullptr;
+}
+
 }  // namespace
 
-bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, EventKind kind) {
+void begin_unseen(Thread* thread) {
     EventRing* const ring = &thread->record->events;
+    if (ring->is_unseen != 0) return;
+    ring->is_unseen = 1;
+    ring->open_before = switch_entries(thread, false);
+}
+
+bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, uint64_t head) {
+    EventRing* const ring = &thread->record->events;
+    const EventKind kind = event_kind(head);
+    ProbeEntry* const entered = entered_by(thread, head, virt);
     Flush flush = {0, 0};
     if (!find_room(thread, ring, kOwnWords + words, &flush)) {
+        begin_unseen(thread);
+        if (entered != nullptr && !is_in_log(*entered)) {
+            entered->flags &= ~uint32_t{kEntrySwitched};
+            ring->open_before -= 1;
+        }
         ring->lost[static_cast<uint32_t>(loss_of(kind))] += 1;
         ring->limit = ring->next;  // so that no shorter record comes before this one's gap
         return false;
@@ -123,8 +170,14 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, EventKind ki
         at[2] = event_more(flush.bytes);
         end_control(ring, at + 3);
     }
+    const ProbeEntry& top = *thread->on.top;
+    const bool is_end_of_lost = ring->is_unseen != 0 && is_in_log(top) &&
+                                kind == EventKind::kLeave && what_of_event(head) == top.node;
+    ring->lost[static_cast<uint32_t>(loss_of(kind))] += is_end_of_lost ? 1 : 0;
     tell_losses(ring, virt);
-    return true;
+    tell_ended(thread, ring, virt);
+    if (entered != nullptr) entered->flags &= ~uint32_t{kEntrySwitched};
+    return !is_end_of_lost;
 }
 
 }  // namespace dwell

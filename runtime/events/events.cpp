@@ -59,23 +59,8 @@ void name_spill_file() {
              name != nullptr ? name + 1 : "");
 }
 
-// Events are switched: how many of the open entries are in the log.
-static uint64_t switch_entries(Thread* thread) {
-    uint64_t logged = 0;
-    const bool goes_off = writes_events(thread);
-    for (uint32_t i = 0; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
-        const ProbeStack& stack = i == thread->on_number ? thread->on : thread->stacks[i];
-        for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
-            const bool is_switched = (entry->flags & kEntrySwitched) != 0;
-            entry->flags ^= kEntrySwitched;
-            const bool is_counted = is_switched != goes_off && (entry->row & kRowWithoutNode) == 0;
-            logged += is_counted && has_events(entry->node) ? 1 : 0;
-        }
-    }
-    return logged;
-}
-
 static void begin_events(Thread* thread, uint64_t virt) {
+    begin_unseen(thread);
     const char* const ranks = g_process.options.event_ranks;
     if (*ranks != '\0' && !is_rank_in(ranks, launcher_rank() > 0 ? launcher_rank() : 0)) return;
     EventRing* const ring = &thread->record->events;
@@ -87,14 +72,17 @@ static void begin_events(Thread* thread, uint64_t virt) {
     ring->paused_told = thread->record->paused_ticks;
     ring->limit = ring->rests_at;  // the first record brings a time
     ring->next = ring->rests_at;
-    const uint64_t ended = beyond(ring->open_at_off, switch_entries(thread));
     thread->events |= kWritesEvents;
     write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kThread), virt,
-                static_cast<uint64_t>(thread->record->tid), ended);
+                static_cast<uint64_t>(thread->record->tid));
 }
 
 void start_events(Thread* thread, bool) {
-    if (wants_events()) begin_events(thread, now_of(thread));
+    if (wants_events()) {
+        begin_events(thread, now_of(thread));
+    } else {
+        begin_unseen(thread);
+    }
 }
 
 void follow_events(Thread* thread, uint64_t virt) {
@@ -111,10 +99,10 @@ void follow_events(Thread* thread, uint64_t virt) {
         begin_events(thread, virt);
         return;
     }
-    ring->open_at_off = switch_entries(thread);
     write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kOff),
                 earlier(virt, rests_since(thread)));
-    if (writes_events(thread)) stop_writing(thread);
+    begin_unseen(thread);
+    stop_writing(thread);
 }
 
 void reset_events(Thread* thread, uint64_t) {
@@ -134,11 +122,11 @@ void write_counts(Thread* thread, CellIndex node, uint64_t virt, const uint64_t*
     const uint64_t words = 1 + uint64_t{number};
     const bool fits = ring->next + words * sizeof(uint64_t) <= ring->limit &&
                       (virt - ring->base) >> kEventTimeBits == 0;
-    if (fits || make_event_room(thread, virt, words, EventKind::kMetric)) {
+    const bool has_name = node >> kEventWhatBits == 0;
+    const uint64_t head = event_what(EventKind::kMetric, has_name ? node : kEventNobody);
+    if (fits || make_event_room(thread, virt, words, head)) {
         auto* at = reinterpret_cast<uint64_t*>(ring->next);
-        const bool has_name = node >> kEventWhatBits == 0;
-        *at++ = (virt - ring->base) << kEventTimeShift |
-                event_what(EventKind::kMetric, has_name ? node : kEventNobody);
+        *at++ = ((virt - ring->base) << kEventTimeShift) + head;
         for (uint32_t i = 0; i < number; ++i) *at++ = event_more(counts[i]);
         __atomic_store_n(&ring->next, reinterpret_cast<uint64_t>(at), __ATOMIC_RELEASE);
     }
@@ -200,7 +188,7 @@ void end_events(Thread* thread, uint64_t now) {
     if (!writes_events(thread)) return;
     write_event(thread, EventKind::kControl, static_cast<uint32_t>(EventControl::kEnd),
                 virtual_ticks(thread, now));
-    if (writes_events(thread)) stop_writing(thread);
+    stop_writing(thread);
 }
 
 void calibrate_events(Thread* thread, Node* node) {

@@ -9,10 +9,14 @@
 
 namespace dwell {
 
-// Makes room for a record of `words` words at `virt`; false: it is lost, and was counted. General
-// registers only (see probe_entries.cpp).
-bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, EventKind kind)
+// Makes room for a record of `words` words at `virt` that begins with `head`; false: it is lost,
+// and was counted, or belongs to an entry whose enter was. General registers only (see
+// probe_entries.cpp).
+bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, uint64_t head)
     __attribute__((visibility("hidden")));
+
+// From now on, until the next record is written, what begins is not in the log.
+void begin_unseen(Thread* thread) __attribute__((visibility("hidden")));
 
 inline bool writes_events(const Thread* thread) { return (thread->events & kWritesEvents) != 0; }
 
@@ -26,14 +30,13 @@ inline void stop_writing(Thread* thread) {
 // Writes a record that begins with `head` (event_what()) at the virtual time `virt`
 // (virtual_ticks()); its cost becomes overhead.
 template <typename... More>
-__attribute__((always_inline)) inline void write_headed(Thread* thread, EventKind kind,
-                                                        uint64_t head, uint64_t virt,
-                                                        More... more) {
+__attribute__((always_inline)) inline void write_headed(Thread* thread, uint64_t head,
+                                                        uint64_t virt, More... more) {
     constexpr uint64_t kWords = 1 + sizeof...(More);
     EventRing* const ring = &thread->record->events;
     const uint64_t room = ring->next + kWords * sizeof(uint64_t);
     if (room > ring->limit || (virt - ring->base) >> kEventTimeBits != 0) [[unlikely]] {
-        if (!make_event_room(thread, virt, kWords, kind)) return;
+        if (!make_event_room(thread, virt, kWords, head)) return;
     }
     auto* at = reinterpret_cast<uint64_t*>(ring->next);
     *at = ((virt - ring->base) << kEventTimeShift) + head;  // no bit is in both
@@ -46,13 +49,17 @@ __attribute__((always_inline)) inline void write_headed(Thread* thread, EventKin
 template <typename... More>
 __attribute__((always_inline)) inline void write_event(Thread* thread, EventKind kind,
                                                        uint32_t what, uint64_t virt, More... more) {
-    write_headed(thread, kind, event_what(kind, what), virt, more...);
+    write_headed(thread, event_what(kind, what), virt, more...);
 }
 
 inline bool has_events(const Node* node) { return (node->site.flags & kNodeNoEvents) == 0; }
 inline bool has_events(CellIndex node) { return has_events(cell_at<Node>(node)); }
-// Whether the enter of an open entry was written, while events are on: else its leave is not.
+// Whether the enter of an open entry was written, while records are.
 inline bool is_in_log(const ProbeEntry& entry) { return (entry.flags & kEntrySwitched) == 0; }
+// Else the end of an entry is not written. Of records that are lost, it is another one.
+inline bool has_end(const Thread* thread, const ProbeEntry& entry) {
+    return is_in_log(entry) || thread->record->events.is_unseen != 0;
+}
 
 // The same for a node with its index.
 __attribute__((always_inline)) inline void note_node(Thread* thread, const Node* node,
@@ -62,7 +69,7 @@ __attribute__((always_inline)) inline void note_node(Thread* thread, const Node*
         return;
     // A node whose index does not fit has no events.
     const uint64_t head = (uint64_t{index} << kEventKindBits) + static_cast<uint64_t>(kind);
-    if (has_events(node)) write_headed(thread, kind, head, virt);
+    if (has_events(node)) write_headed(thread, head, virt);
 }
 inline void note_node(Thread* thread, CellIndex node, EventKind kind, uint64_t virt) {
     note_node(thread, cell_at<Node>(node), node, kind, virt);

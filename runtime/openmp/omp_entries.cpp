@@ -169,7 +169,7 @@ uint64_t close_omp(Thread* thread, uint64_t end) {
     }
     if ((top->flags & kEntryRead) != 0) [[unlikely]]
         read_at_close(thread, ticks, end);
-    if (is_in_log(*top)) note_node(thread, node, top->node, EventKind::kLeave, end);
+    if (has_end(thread, *top)) note_node(thread, node, top->node, EventKind::kLeave, end);
     thread->on.top -= 1;
     *thread->on.depth -= 1;
     thread->slow_overhead += g_process.omp.pair;

@@ -94,7 +94,7 @@ void close_entry(Thread* thread, uint64_t now, bool abandoned) {
     if ((entry.flags & kEntryRead) != 0) {
         read_at_exit(thread, &entry, is_timed(entry) ? ticks : 0, true, end);
     }
-    if (is_in_log(entry)) note_node(thread, entry.node, EventKind::kLeave, end);
+    if (has_end(thread, entry)) note_node(thread, entry.node, EventKind::kLeave, end);
     const bool in_window = (entry.flags & kEntryWindow) != 0;
     thread->on.top -= 1;
     *thread->on.depth -= 1;
@@ -124,7 +124,7 @@ void suspend_entry(Thread* thread, uint64_t now) {
         *moved = {took, entry.node, is_timed(entry) ? 0u : 1u};
         entry.row |= kRowMoved;
     }
-    if (is_in_log(entry)) note_move(thread, entry.node, EventKind::kLeave, end);
+    if (has_end(thread, entry)) note_move(thread, entry.node, EventKind::kLeave, end);
     thread->on.top -= 1;
     *thread->on.depth -= 1;
 }

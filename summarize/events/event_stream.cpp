@@ -24,6 +24,7 @@ bool is_known(EventControl control) {
         case EventControl::kMoved:
         case EventControl::kFlushed:
         case EventControl::kPaused:
+        case EventControl::kEnded:
             return true;
     }
     return false;

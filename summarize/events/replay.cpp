@@ -167,7 +167,9 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
         event.time -= std::min(event.time, thread.paused);
         // Computation begins with the thread, and behind records that were lost.
         const bool is_gap = is_control(event, EventControl::kGap) || stream->lost() != lost_words;
-        for (Open& open : thread.open) open.in_part |= is_gap;
+        if (is_gap || is_control(event, EventControl::kOff)) {
+            for (Open& open : thread.open) open.in_part = true;
+        }
         if (is_control(event, EventControl::kGap))
             thread.lost_told.add(event.values.data(), event.more);
         if (is_gap || (number != 0 && thread.newest == 0)) {
@@ -211,9 +213,12 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
                     thread.real_ahead = event.values[0] + thread.paused;
                 if (is_control(event, EventControl::kWaited) && event.more == 2)
                     add_waiting(static_cast<CellIndex>(event.values[0]), event.values[1]);
+                if (is_control(event, EventControl::kEnded) && event.more != 0)
+                    end_unseen(&thread, event.values[0]);
                 if (is_control(event, EventControl::kThread)) {
-                    incomplete_ += thread.open.size();
-                    thread.open.clear();
+                    if (event.more == 0 ||
+                        std::exchange(thread.tid, event.values[0]) != event.values[0])
+                        end_unseen(&thread, thread.open.size());
                     thread.last = 0;
                     thread.separate = 0;
                     if (number != 0 || thread.is_off) thread.last_end = event.time;
@@ -232,6 +237,17 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
     lost_.add(larger(lost, thread.lost_told));  // its last state may not be in the log
     if (thread.counted != 0 && of_thread != nullptr)
         add_read(thread, of_thread->root, 1, beyond(thread.newest, begin));
+}
+
+// Innermost entries, and the statements in them.
+void Replay::end_unseen(ThreadState* thread, uint64_t number) {
+    auto& stack = thread->open;
+    for (; !stack.empty(); stack.pop_back()) {
+        const bool is_entry = !is_statement(*node(stack.back().node));
+        if (is_entry && number == 0) return;
+        number -= is_entry ? 1 : 0;
+        incomplete_ += 1;
+    }
 }
 
 EventPolicy Replay::policy_of(uint32_t number) {

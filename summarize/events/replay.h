@@ -73,7 +73,7 @@ class Replay {
         size_t holder;  // stopped by the entry of this number
         bool moved;     // begun below another node
         Moved before{};
-        bool in_part = false;  // records were lost meanwhile: it may have ended and begun again
+        bool in_part = false;  // meanwhile events were off, or lost
         bool by_task = false;  // stopped by a task that the thread executes meanwhile
         // What a communication or I/O statement moved.
         uint64_t sent = 0;
@@ -88,6 +88,7 @@ class Replay {
         uint64_t first = 0;
         uint64_t newest = 0;
         LostRecords lost_told{};
+        uint64_t tid = 0;
         bool is_moved = false;        // the next enter or leave
         std::vector<Moved> moving{};  // that have left one node and not yet entered the next
         bool is_off = false;          // nothing was written since the last record
@@ -124,6 +125,7 @@ class Replay {
     void leave(ThreadState* thread, CellIndex cell, uint64_t at);
     void end_statement(ThreadState* thread, const Open& open, uint64_t at);
     void end_entry(ThreadState* thread, uint64_t at);
+    void end_unseen(ThreadState* thread, uint64_t number);
     size_t begin_of_region(const ThreadState& thread);
     void stop_for_task(ThreadState* thread, uint64_t at);
     void run_on(ThreadState* thread, uint64_t at);

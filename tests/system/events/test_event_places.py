@@ -266,6 +266,29 @@ def open_across():
 
 
 @case
+def switched_at_random():
+    """Of blocks at any depth the log has those that begin while events are on; they end where they do, or where
+    events ended last before."""
+    for seed in range(5):
+        out = scratch(f"out{seed}")
+        run = execute([DWELL, "run", "--events", "--events-window", "off", "-o", out, program("random_switches"),
+                       str(seed), "2000"])
+        check_equal(run.code, 0, run.describe())
+        wanted, is_logged = [], []
+        for step in run.stdout.splitlines():
+            kind, *name, is_on = step.split()
+            if kind == "B":
+                is_logged.append(is_on == "1")
+            if (is_logged.pop() if kind == "E" else is_on == "1"):
+                wanted.append((kind.replace("M", "i"), *(name or ["m"])))
+        check(len(wanted) > 200, f"{len(wanted)} events")
+        threads, said = exported(out)
+        (events,) = threads.values()
+        check_equal(names_of(events, "BEi"), wanted, f"seed {seed}" + said)
+        check("without a beginning" not in said, said)
+
+
+@case
 def before_the_end():
     """A program goes on for long after its window: `dwell run` and the program end as always."""
     run = execute([DWELL, "run", "--events", "--events-window", "0.2-0.4", "-o", scratch("out"),

@@ -62,6 +62,30 @@ def stop():
 
 
 @case
+def calls_around_gaps():
+    """Where records are lost each call that is shown is one call of the program, and none is too deep."""
+    run = execute([DWELL, "run", "-o", scratch("out"), "--events", "--events-ring", "64", program("deep_calls")])
+    check_equal(run.code, 0, run.describe())
+    check(number_before(run.stderr, "records found no room in a full ring") > 0, run.describe())
+    threads, said = exported(scratch("out"))
+    (events,) = threads.values()
+    numbers, deepest, gaps = [], 0, 0
+    for event in events:
+        if event["ph"] == "B":
+            numbers.append(set())
+            deepest = max(deepest, len(numbers))
+        elif event["ph"] == "E":
+            of_call = numbers.pop()
+            check(len(of_call) < 2, f"markers of {of_call} in one call" + said)
+        elif "number" not in event["name"]:
+            gaps += 1
+        elif numbers:
+            numbers[-1].add(event["args"]["volume"])
+    check(gaps > 1, f"{gaps} gaps" + said)
+    check(0 < deepest <= int(run.stdout), f"depth {deepest}" + run.describe())
+
+
+@case
 def stop_of_ranks():
     """The same for each of two ranks, each with a `dwell run` of its own: both may take the events of both
     ranks, and what was lost is said once."""

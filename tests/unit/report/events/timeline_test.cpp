@@ -126,13 +126,15 @@ TEST_F(ATimeline, GoesOnWhereTheClockStepsBack) {
 TEST_F(ATimeline, EndsCallsThatEndedWhileEventsWereOff) {
     constexpr auto kControl = EventKind::kControl;
     begin_at(1000);
-    add(kControl, static_cast<uint32_t>(EventControl::kThread), 0, {7, 0});
+    add(EventControl::kThread, 7);
     add(EventKind::kEnter, outer_, 0);
     add(EventKind::kEnter, inner_, 1);
     add(kControl, static_cast<uint32_t>(EventControl::kOff), 10);
-    add(kControl, static_cast<uint32_t>(EventControl::kThread), 50, {7, 1});
-    add(EventKind::kLeave, inner_, 70);  // of another one
-    add(EventKind::kLeave, outer_, 80);
+    add(EventControl::kBase, 1050);
+    add(EventControl::kEnded, 1);
+    add(EventControl::kThread, 7);
+    add(EventKind::kLeave, inner_, 20);  // of another one
+    add(EventKind::kLeave, outer_, 30);
     const Shown events = shown(log(words_, cells()));
     EXPECT_EQ(events.text, "outer{ inner{ } } ");
     EXPECT_EQ(events.times, (std::vector<uint64_t>{0, 1, 10, 10, 80}));

@@ -206,15 +206,15 @@ std::vector<uint64_t> ring_words(uint64_t from, int calls, uint64_t step) {
 }
 
 // 3 portions, of which the second is lost: words that were left out are no gap, lost ones are.
-RingRecord on_again(uint64_t ended) {
-    RingRecord made = control(EventControl::kThread, 5);
-    made.event.more = 2;
-    made.event.values = {42, ended};
+RingRecord ended(uint64_t number) {
+    RingRecord made = control(EventControl::kEnded, 5);
+    made.event.more = 1;
+    made.event.values[0] = number;
     return made;
 }
 uint64_t ended_in(const std::vector<RingRecord>& records) {
     for (const RingRecord& of : records) {
-        if (is_control(of.event, EventControl::kThread)) return of.event.values[1];
+        if (is_control(of.event, EventControl::kEnded)) return of.event.values[0];
     }
     return UINT64_MAX;
 }
@@ -228,14 +228,14 @@ TEST(FilterNesting, CountsWhatEndedWhileEventsWereOffWithoutDroppedCalls) {
                                      record(kIn, 1, 2),
                                      record(kIn, 3, 3),
                                      control(EventControl::kOff, 4),
-                                     on_again(3),
+                                     ended(3),
                                      record(kOut, 1, 6)};
     const auto drop = [](RingRecord* of, uint32_t, std::vector<RingRecord>*) {
         return FilterNesting::Verdict{of->event.what == 1, false};
     };
     nesting.filter(
         in.data(), in.size(), drop, [](uint32_t) { return false; }, &out, &counts);
-    EXPECT_EQ(text_of(out), "+2 +3 c6 c3");
+    EXPECT_EQ(text_of(out), "+2 +3 c6 c18");
     EXPECT_EQ(ended_in(out), 2u);  // 3 and 2, not the 1 between
 }
 
@@ -248,17 +248,17 @@ TEST(LongInstances, CountWhatEndedWhileEventsWereOffWithoutWhatIsOutside) {
         add(of);
     EXPECT_EQ(text_of(out), "+7 +3 c6");  // its length is not known
     out.clear();
-    add(on_again(1));
+    add(ended(1));
     add(record(kOut, 7, 20));
-    EXPECT_EQ(text_of(out), "c3 -7");
+    EXPECT_EQ(text_of(out), "c18 -7");
     EXPECT_EQ(ended_in(out), 1u);
     out.clear();
     for (const RingRecord& of :
-         {record(kIn, 7, 30), record(kIn, 3, 31), control(EventControl::kOff, 32), on_again(3)})
+         {record(kIn, 7, 30), record(kIn, 3, 31), control(EventControl::kOff, 32), ended(3)})
         add(of);
     EXPECT_EQ(ended_in(out), 2u);  // 3 and 7, not 2
     add(record(EventKind::kMark, 4, 40));
-    EXPECT_EQ(text_of(out), "+7 +3 c6 c3");  // nothing more
+    EXPECT_EQ(text_of(out), "+7 +3 c6 c18");  // nothing more
 }
 
 TEST(FilteredLogs, ShowTheirGapsAlone) {
