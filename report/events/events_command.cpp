@@ -100,8 +100,8 @@ int events_command(const EventsOptions& options) {
     }
     const auto [ordered, without] = order_all(*directory, options.order);
     if (without != 0) {
-        say(ranks(without) +
-            " of this host have no events: start the job with dwell run --events, or "
+        say(ranks(without) + (without == 1 ? " of this host has" : " of this host have") +
+            " no events: start the job with dwell run --events, or "
             "--events --events-window off");
     }
     if (ordered != 0) say("events " + options.order + " for " + ranks(ordered) + " of this host");

@@ -56,8 +56,8 @@ std::vector<std::string> what_figures_lack(const Profile& profile, const Lacks& 
         lines.emplace_back("waiting is not in the log: it counts as transfer");
     if (lacks.times) {
         lines.emplace_back(
-            "events were off for a time (--events-window, dwell events): counts and times are of "
-            "the rest");
+            "events were off for a time (--events-window, dwell events), which is shown as paused: "
+            "counts and times are of the rest");
     }
     if (const std::string kinds = names_of_kinds(lacks.kinds); !kinds.empty()) {
         lines.push_back("the log has no " + kinds +
@@ -118,6 +118,7 @@ tl::expected<Profile, std::string> profile_of(const std::string& path, Lacks* la
         lacks->resets = lacks->resets || replay.was_reset();
         notes->lost_records.add(replay.lost());
     }
+    if (lacks->times || lacks->incomplete != 0) merged.flags |= kMergedEventsMissing;
     return build_profile(merged);
 }
 

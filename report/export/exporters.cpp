@@ -95,6 +95,7 @@ std::string text_of_control(const Event& event) {
         lost.add(event.values.data(), event.more);
         return fmt::format("{} records lost", lost.all());
     }
+    if (is_control(event, EventControl::kOff)) return "events off";
     if (is_control(event, EventControl::kPaused)) return "nothing was recorded up to here";
     if (is_control(event, EventControl::kFlushed) && event.more >= 2)
         return fmt::format("ring flushed: {} bytes", event.values[1]);

@@ -7,6 +7,7 @@
 
 #include "runtime/contract/mpi_calls.h"
 #include "runtime/contract/omp_constructs.h"
+#include "summarize/events/replay_parts.h"
 
 namespace dwell {
 namespace {
@@ -14,9 +15,6 @@ namespace {
 constexpr CellIndex kPartOffset = 1;  // of communication and I/O nodes, and the histogram behind it
 constexpr CellIndex kHistogramOffset = 2;
 
-bool is_statement(const Node& node) {
-    return node.site.kind == SiteKind::kCommunication || node.site.kind == SiteKind::kIo;
-}
 bool is_construct(const Node& node, OmpConstruct construct) {
     return node.site.kind == SiteKind::kOpenMp &&
            node.site.call == static_cast<uint16_t>(construct);
@@ -24,7 +22,6 @@ bool is_construct(const Node& node, OmpConstruct construct) {
 bool is_region(const Node& node) {
     return node.site.kind == SiteKind::kOpenMp && is_omp_region(node.site.call);
 }
-uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 int bucket_of(uint64_t bytes) {
     if (bytes == 0) return 0;
@@ -153,7 +150,7 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
         thread.record = record->second;
         thread.untold = untold_of(part<ThreadRecord>(thread.record)->root);
     }
-    thread.last_end = process_.header.start_ticks;
+    thread.last_end = thread.off_since = process_.header.start_ticks;
     thread.is_off = (process_.header.events_in_part & kEventsInWindows) != 0;
     uint64_t begin = number == 0 && !thread.is_off ? thread.last_end : 0;
     Event event;
@@ -207,7 +204,10 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
             case EventKind::kControl:
                 if (is_control(event, EventControl::kFlushed)) break;
                 was_reset_ = was_reset_ || is_control(event, EventControl::kReset);
-                if (is_control(event, EventControl::kOff)) was_off_ = thread.is_off = true;
+                if (is_control(event, EventControl::kOff)) {
+                    was_off_ = thread.is_off = true;
+                    thread.off_since = event.time;
+                }
                 thread.is_moved = is_control(event, EventControl::kMoved);
                 if (is_control(event, EventControl::kRealTime) && event.more != 0)
                     thread.real_ahead = event.values[0] + thread.paused;
@@ -223,7 +223,10 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
                     thread.separate = 0;
                     if (number != 0 || thread.is_off) thread.last_end = event.time;
                     thread.untold_before = thread.untold.until(event.time + thread.real_ahead);
+                    if (thread.is_off) thread.off_ticks += beyond(event.time, thread.off_since);
                     thread.is_off = false;
+                    thread.may_serve =
+                        number != static_cast<uint32_t>(process_.header.process_thread);
                 }
                 break;
             default:
@@ -231,7 +234,9 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
         }
     }
     incomplete_ += thread.open.size();
-    const auto* of_thread = part<ThreadRecord>(thread.record);
+    auto* const of_thread = part<ThreadRecord>(thread.record);
+    if (of_thread != nullptr && number == process_.header.process_thread)
+        leave_out_off(thread, of_thread);
     LostRecords lost;
     if (of_thread != nullptr) lost.add(of_thread->events.lost);
     lost_.add(larger(lost, thread.lost_told));  // its last state may not be in the log
@@ -248,6 +253,13 @@ void Replay::end_unseen(ThreadState* thread, uint64_t number) {
         number -= is_entry ? 1 : 0;
         incomplete_ += 1;
     }
+}
+
+// Time without events is shown as a pause.
+void Replay::leave_out_off(const ThreadState& thread, ThreadRecord* record) {
+    const uint64_t gone = record->intrusion_ticks + record->late_ticks + record->paused_ticks;
+    const uint64_t end = beyond(process_.header.end_ticks, gone);
+    record->paused_ticks += thread.off_ticks + (thread.is_off ? beyond(end, thread.off_since) : 0);
 }
 
 EventPolicy Replay::policy_of(uint32_t number) {
@@ -308,6 +320,7 @@ void Replay::enter(ThreadState* thread, CellIndex cell, uint64_t at) {
     Node* const of = node(cell);
     const bool moved = thread->is_moved;
     thread->is_moved = false;
+    const bool serves = std::exchange(thread->may_serve, false) && thread->open.empty();
     Open open{cell, at, false, false, 0, moved};
     if (moved && !thread->moving.empty()) {
         if (node(thread->moving.back().origin)->site.kind == of->site.kind)
@@ -340,6 +353,8 @@ void Replay::enter(ThreadState* thread, CellIndex cell, uint64_t at) {
     }
     stack.push_back(open);
     if (is_construct(*of, OmpConstruct::kTask)) stop_for_task(thread, at);
+    if (!is_region(*of) || moved || serves) return;
+    if (auto* omp = own_part<OmpPart>(of)) omp->created += 1;
 }
 
 void Replay::add_waiting(CellIndex cell, uint64_t ticks) {
@@ -410,6 +425,7 @@ void Replay::end_statement(ThreadState* thread, const Open& open, uint64_t at) {
     add_time(open.node, ticks);
     if (kind == SiteKind::kOpenMp) {
         thread->separate += ticks;
+        thread->may_serve = true;
         if (auto* omp = own_part<OmpPart>(node(open.node))) omp->wait_ticks += ticks;
         return;
     }
@@ -567,55 +583,6 @@ void Replay::add_partner(CommPart* part_of, uint32_t rank, uint64_t sent, uint64
     peer->ticks += ticks;
     peer->min_ticks = std::min(peer->min_ticks, ticks);
     peer->max_ticks = std::max(peer->max_ticks, ticks);
-}
-
-void UntoldTime::add(uint64_t from, uint64_t to, uint64_t ticks) {
-    if (ticks == 0) return;
-    const double rate =
-        static_cast<double>(ticks) / static_cast<double>(std::max<uint64_t>(beyond(to, from), 1));
-    steps_.emplace_back(from, rate);
-    steps_.emplace_back(std::max(to, from + 1), -rate);
-}
-
-void UntoldTime::end_of_adds() { std::sort(steps_.begin(), steps_.end()); }
-
-double UntoldTime::until(uint64_t time) {
-    for (; next_ != steps_.size() && steps_[next_].first <= time; ++next_) {
-        const auto& [at, change] = steps_[next_];
-        sum_ += rate_ * static_cast<double>(beyond(at, time_));
-        time_ = std::max(time_, at);
-        rate_ += change;
-    }
-    if (next_ == 0) return 0;
-    sum_ += rate_ * static_cast<double>(beyond(time, time_));
-    time_ = std::max(time_, time);
-    return sum_;
-}
-
-// Of the statements of the thread with this root.
-UntoldTime Replay::untold_of(CellIndex root) {
-    UntoldTime untold;
-    std::map<CellIndex, uint64_t> changed;  // when the node was told of last
-    const uint64_t end = process_.header.end_ticks != 0 ? process_.header.end_ticks : UINT64_MAX;
-    for (const LevelChange& change : process_.levels) {
-        CellIndex top = change.node;
-        while (top < is_node_.size() && is_node_[top] && node(top)->parent != 0)
-            top = node(top)->parent;
-        if (top != root || !is_statement(*node(change.node))) continue;
-        const uint64_t from = std::exchange(changed[change.node], change.real_ticks);
-        untold.add(from, std::min(change.real_ticks, end), change.ticks);
-    }
-    untold.end_of_adds();
-    return untold;
-}
-
-// While a node had no events its own count and time went on.
-void Replay::add_levels() {
-    for (const LevelChange& change : process_.levels) {
-        if (change.node >= is_node_.size() || !is_node_[change.node]) continue;
-        node(change.node)->count += change.count;
-        node(change.node)->ticks += change.ticks;
-    }
 }
 
 bool Replay::finish() {

@@ -92,7 +92,10 @@ class Replay {
         bool is_moved = false;        // the next enter or leave
         std::vector<Moved> moving{};  // that have left one node and not yet entered the next
         bool is_off = false;          // nothing was written since the last record
-        bool moves = false;           // the last enter or leave was of such an entry
+        uint64_t off_since = 0;
+        uint64_t off_ticks = 0;  // before
+        bool moves = false;      // the last enter or leave was of such an entry
+        bool may_serve = false;  // it was idle: a region that begins now is another thread's
         UntoldTime untold{};
         uint64_t paused = 0;       // so far, by order of the program
         uint64_t real_ahead = 0;   // real ticks less those of `newest`
@@ -126,6 +129,7 @@ class Replay {
     void end_statement(ThreadState* thread, const Open& open, uint64_t at);
     void end_entry(ThreadState* thread, uint64_t at);
     void end_unseen(ThreadState* thread, uint64_t number);
+    void leave_out_off(const ThreadState& thread, ThreadRecord* record);
     size_t begin_of_region(const ThreadState& thread);
     void stop_for_task(ThreadState* thread, uint64_t at);
     void run_on(ThreadState* thread, uint64_t at);

@@ -253,6 +253,8 @@ class Notes : public NoteWriter {
     void add_overcount(const Overcount& overcount) {
         const auto total_ns = static_cast<double>(profile().total_ns);
         if (static_cast<double>(overcount.ns) <= kNotableOvercount * total_ns) return;
+        // Calls in part are left out, those inside of them are not.
+        if ((profile().merged_flags & kMergedEventsMissing) != 0) return;
         add(fmt::format(
             "in {} place{} what lies inside took longer than the probes around it say, "
             "in all {} of the time: the larger time is shown",

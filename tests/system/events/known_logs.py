@@ -38,7 +38,7 @@ def apart():
 
 
 # Instants that viewers get of messages and of the log itself.
-OF_THE_LOG = r"received: |sent: |ring flushed: |\d+ records lost"
+OF_THE_LOG = r"received: |sent: |ring flushed: |\d+ records lost|events off"
 
 
 def names_of(events, phases="BE"):

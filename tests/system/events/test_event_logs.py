@@ -85,6 +85,10 @@ def figures_of(profile):
     return found
 
 
+def regions_of(profile):
+    return sum(node.get("created", 0) for node in profile["nodes"] if node["name"] == "parallel")
+
+
 def check_same_figures(out):
     with open(os.path.join(out, "profile.json"), encoding="utf-8") as stream:
         run = json.load(stream)
@@ -95,6 +99,7 @@ def check_same_figures(out):
     want, got = figures_of(run), figures_of(log)
     for path, figures in want.items():
         check_equal(got.get(path), figures, f"figures of {path[-2:]}")
+    check_equal(regions_of(log), regions_of(run), "parallel regions")
     for figure in ("computation_ns", "omp_wait_ns", "omp_idle_ns", "io_ns", "total_ns"):
         check_equal(log.get(figure), run.get(figure), figure)
     return want
