@@ -358,7 +358,7 @@ bool attach_process(bool with_mpi, uint64_t since) {
     if (!with_mpi) thread->slow_overhead = now_ticks() - since;
     release_axis(thread);
     thread->in_tool.end();
-    g_attached = true;
+    __atomic_store_n(&g_attached, true, __ATOMIC_RELEASE);
     if (with_mpi) announce_observed();
     return true;
 }
@@ -428,7 +428,9 @@ bool probes_wanted() {
 }
 
 Thread* attach_for_probe() {
-    if (g_live->on != 0) return live_ticket() != 0 ? attach_thread() : nullptr;
+    // Costs are measured while other threads may record already: who comes meanwhile waits.
+    if (g_live->on != 0 && __atomic_load_n(&g_attached, __ATOMIC_ACQUIRE))
+        return live_ticket() != 0 ? attach_thread() : nullptr;
     if (!probes_wanted()) {
         notify_profiled();
         return nullptr;

@@ -149,6 +149,16 @@ def same_figures_of_phases():
 
 
 @case
+def same_figures_of_threads():
+    """The same where threads come to their first block while dwell measures its own costs."""
+    for attempt in range(5):
+        out = scratch(f"out{attempt}")
+        run = execute([DWELL, "run", "--events", "--sample", "off", "-o", out, program("eager_threads")])
+        check_equal(run.code, 0, run.describe())
+        check_same_figures(out)
+
+
+@case
 def same_figures_of_pauses():
     """The same with blocks and calls that were not recorded, inside of a block that was."""
     run = run_observed([program("event_control")], 2, scratch("out"), ["--events", "--sample", "off"])
