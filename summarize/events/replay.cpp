@@ -353,7 +353,9 @@ void Replay::enter(ThreadState* thread, CellIndex cell, uint64_t at) {
     }
     stack.push_back(open);
     if (is_construct(*of, OmpConstruct::kTask)) stop_for_task(thread, at);
-    if (!is_region(*of) || moved || serves) return;
+    if (!is_region(*of) || moved) return;
+    stack.back().serves = serves;
+    if (serves) return;
     if (auto* omp = own_part<OmpPart>(of)) omp->created += 1;
 }
 
@@ -500,6 +502,7 @@ void Replay::end_entry(ThreadState* thread, uint64_t at) {
         return;
     }
     const uint64_t ticks = open.untimed ? 0 : beyond(took, inner_of(*of));
+    if (open.serves) add_to_copies(open.node, ticks);
     const bool goes_on = open.before.origin != 0 && of->site.kind != SiteKind::kOpenMp;
     if (goes_on) {
         of->ticks += open.untimed ? 0 : ticks;
@@ -517,6 +520,14 @@ void Replay::end_entry(ThreadState* thread, uint64_t at) {
         probe->untimed += 1;
     }
     if (was_read) add_read(*thread, open.node, 1, ticks);
+}
+
+// What is around a region has its time in each thread's tree.
+void Replay::add_to_copies(CellIndex region, uint64_t ticks) {
+    for (CellIndex at = around(region); at < is_node_.size() && is_node_[at]; at = around(at)) {
+        if (node(at)->parent == 0) return;
+        node(at)->ticks += ticks;
+    }
 }
 
 // What a statement under way has sent and received.

@@ -75,6 +75,7 @@ class Replay {
         Moved before{};
         bool in_part = false;  // meanwhile events were off, or lost
         bool by_task = false;  // stopped by a task that the thread executes meanwhile
+        bool serves = false;   // a region that another thread forked
         // What a communication or I/O statement moved.
         uint64_t sent = 0;
         uint64_t received = 0;
@@ -129,6 +130,7 @@ class Replay {
     void end_statement(ThreadState* thread, const Open& open, uint64_t at);
     void end_entry(ThreadState* thread, uint64_t at);
     void end_unseen(ThreadState* thread, uint64_t number);
+    void add_to_copies(CellIndex region, uint64_t ticks);
     void leave_out_off(const ThreadState& thread, ThreadRecord* record);
     size_t begin_of_region(const ThreadState& thread);
     void stop_for_task(ThreadState* thread, uint64_t at);
