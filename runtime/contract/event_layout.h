@@ -65,8 +65,8 @@ enum class EventControl : uint32_t {
     kFlushed = 16,  // the thread has written its ring into a file; words: ticks that
                     // it took; bytes
     kPaused = 17,   // nothing was recorded, by order of the program; word: ticks up to now
-    kEnded = 18,    // entries ended since the last kOff, or before the last kGap; word: how many of
-                    // those that were open then, the innermost ones
+    kEnded = 18,    // behind kOff and kGap; word: how many innermost entries, of those that were
+                    // open before and are in the log, have ended meanwhile
 };
 
 // Whether events are to be written.
@@ -143,8 +143,8 @@ struct EventRing {
     // Of the thread, rarely used.
     uint64_t reset_ticks;  // overhead before MPI_Pcontrol(2), which times go on to lack
     uint64_t paused_told;  // of ThreadRecord::paused_ticks, in records kPaused
-    uint64_t open_before;  // entries in the log that were open when is_unseen was set
-    uint64_t is_unseen;    // enters and leaves are not written, or are being lost
+    uint64_t is_unseen;    // enters and leaves are not written: events are off, or are being lost
+    uint64_t open_before;  // entries in the log that were open when that began
     uint64_t unused_of_reader[2];
 };
 static_assert(sizeof(EventRing) == 3 * 64);

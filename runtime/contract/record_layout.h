@@ -389,7 +389,8 @@ enum ProbeEntryFlags : uint32_t {
     kEntryHolds = 8,    // it stopped others, which store its number above kEntryHolderShift
     kEntryRead = 16,    // metrics were read at its enter and will be read at its exit
     kEntryWindow = 32,  // events are on at least until its exit
-    // While events are written: its enter was not; while not (events.h): its enter was.
+    // Its enter is in the log, while events are not written (EventRing::is_unseen); else: it is
+    // not.
     kEntrySwitched = 64,
 };
 // Its time runs as usual.

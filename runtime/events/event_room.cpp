@@ -103,13 +103,13 @@ void tell_losses(EventRing* ring, uint64_t virt) {
     end_control(ring, at + 1 + kEventLosses);
 }
 
-// Records are written no more, or again: how many of the open entries have an enter in the log.
+// From now on records are written, or are not: how many open entries have their enter in the log.
 uint64_t switch_entries(Thread* thread, bool writes) {
     uint64_t logged = 0;
     for (uint32_t i = 0; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
         const ProbeStack& stack = i == thread->on_number ? thread->on : thread->stacks[i];
         for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
-            const bool is_logged = is_in_log(*entry) != writes;
+            const bool is_logged = ((entry->flags & kEntrySwitched) != 0) == writes;
             entry->flags ^= kEntrySwitched;
             if (is_logged && (entry->row & kRowWithoutNode) == 0 && has_events(entry->node))
                 logged += 1;
@@ -152,7 +152,7 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, uint64_t hea
     Flush flush = {0, 0};
     if (!find_room(thread, ring, kOwnWords + words, &flush)) {
         begin_unseen(thread);
-        if (entered != nullptr && !is_in_log(*entered)) {
+        if (entered != nullptr && (entered->flags & kEntrySwitched) != 0) {  // by this
             entered->flags &= ~uint32_t{kEntrySwitched};
             ring->open_before -= 1;
         }
@@ -171,7 +171,7 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, uint64_t hea
         end_control(ring, at + 3);
     }
     const ProbeEntry& top = *thread->on.top;
-    const bool is_end_of_lost = ring->is_unseen != 0 && is_in_log(top) &&
+    const bool is_end_of_lost = ring->is_unseen != 0 && (top.flags & kEntrySwitched) == 0 &&
                                 kind == EventKind::kLeave && what_of_event(head) == top.node;
     ring->lost[static_cast<uint32_t>(loss_of(kind))] += is_end_of_lost ? 1 : 0;
     tell_losses(ring, virt);

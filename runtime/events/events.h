@@ -15,7 +15,7 @@ namespace dwell {
 bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, uint64_t head)
     __attribute__((visibility("hidden")));
 
-// From now on, until the next record is written, what begins is not in the log.
+// From now on, until the next record is written, enters and leaves are not in the log.
 void begin_unseen(Thread* thread) __attribute__((visibility("hidden")));
 
 inline bool writes_events(const Thread* thread) { return (thread->events & kWritesEvents) != 0; }
@@ -54,9 +54,9 @@ __attribute__((always_inline)) inline void write_event(Thread* thread, EventKind
 
 inline bool has_events(const Node* node) { return (node->site.flags & kNodeNoEvents) == 0; }
 inline bool has_events(CellIndex node) { return has_events(cell_at<Node>(node)); }
-// Whether the enter of an open entry was written, while records are.
+// Whether the enter of an open entry was written; not to be asked while is_unseen.
 inline bool is_in_log(const ProbeEntry& entry) { return (entry.flags & kEntrySwitched) == 0; }
-// Else the end of an entry is not written. Of records that are lost, it is another one.
+// Whether its leave is to be written or, where records are being lost, to be counted.
 inline bool has_end(const Thread* thread, const ProbeEntry& entry) {
     return is_in_log(entry) || thread->record->events.is_unseen != 0;
 }
