@@ -129,10 +129,10 @@ void tell_ended(Thread* thread, EventRing* ring, uint64_t virt) {
 }
 
 // The innermost entry, if the record is its enter, which comes when the entry is open already.
-ProbeEntry* entered_by(Thread* thread, uint64_t head, uint64_t virt) {
+ProbeEntry* entered_by(Thread* thread, EventKind kind, uint64_t what, uint64_t virt) {
     ProbeEntry* const top = thread->on.top;
-    const bool is_own = event_kind(head) == EventKind::kEnter && what_of_event(head) == top->node &&
-                        top->entry_virtual == virt;
+    const bool is_own =
+        kind == EventKind::kEnter && what == top->node && top->entry_virtual == virt;
     return is_own ? top : nullptr;
 }
 
@@ -145,10 +145,11 @@ void begin_unseen(Thread* thread) {
     ring->open_before = switch_entries(thread, false);
 }
 
-bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, uint64_t head) {
+bool make_event_room(Thread* thread, uint64_t virt, uint64_t form, uint64_t what) {
     EventRing* const ring = &thread->record->events;
-    const EventKind kind = event_kind(head);
-    ProbeEntry* const entered = entered_by(thread, head, virt);
+    const EventKind kind = event_kind(form);
+    const uint64_t words = form >> kEventKindBits;
+    ProbeEntry* const entered = entered_by(thread, kind, what, virt);
     Flush flush = {0, 0};
     if (!find_room(thread, ring, kOwnWords + words, &flush)) {
         begin_unseen(thread);
@@ -172,7 +173,7 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, uint64_t hea
     }
     const ProbeEntry& top = *thread->on.top;
     const bool is_end_of_lost = ring->is_unseen != 0 && (top.flags & kEntrySwitched) == 0 &&
-                                kind == EventKind::kLeave && what_of_event(head) == top.node;
+                                kind == EventKind::kLeave && what == top.node;
     ring->lost[static_cast<uint32_t>(loss_of(kind))] += is_end_of_lost ? 1 : 0;
     tell_losses(ring, virt);
     tell_ended(thread, ring, virt);

@@ -122,11 +122,10 @@ void write_counts(Thread* thread, CellIndex node, uint64_t virt, const uint64_t*
     const uint64_t words = 1 + uint64_t{number};
     const bool fits = ring->next + words * sizeof(uint64_t) <= ring->limit &&
                       (virt - ring->base) >> kEventTimeBits == 0;
-    const bool has_name = node >> kEventWhatBits == 0;
-    const uint64_t head = event_what(EventKind::kMetric, has_name ? node : kEventNobody);
-    if (fits || make_event_room(thread, virt, words, head)) {
+    const CellIndex what = node >> kEventWhatBits == 0 ? node : kEventNobody;
+    if (fits || make_event_room(thread, virt, event_form(words, EventKind::kMetric), what)) {
         auto* at = reinterpret_cast<uint64_t*>(ring->next);
-        *at++ = ((virt - ring->base) << kEventTimeShift) + head;
+        *at++ = ((virt - ring->base) << kEventTimeShift) + event_what(EventKind::kMetric, what);
         for (uint32_t i = 0; i < number; ++i) *at++ = event_more(counts[i]);
         __atomic_store_n(&ring->next, reinterpret_cast<uint64_t>(at), __ATOMIC_RELEASE);
     }

@@ -9,10 +9,13 @@
 
 namespace dwell {
 
-// Makes room for a record of `words` words at `virt` that begins with `head`; false: it is lost,
-// and was counted, or belongs to an entry whose enter was. General registers only (see
-// probe_entries.cpp).
-bool make_event_room(Thread* thread, uint64_t virt, uint64_t words, uint64_t head)
+// Of a record: how many words it has, and its kind.
+constexpr uint64_t event_form(uint64_t words, EventKind kind) {
+    return words << kEventKindBits | static_cast<uint64_t>(kind);
+}
+// Makes room for a record at `virt`; false: it is lost, and was counted, or belongs to an entry
+// whose enter was. General registers only, and few of them (see probe_entries.cpp).
+bool make_event_room(Thread* thread, uint64_t virt, uint64_t form, uint64_t what)
     __attribute__((visibility("hidden")));
 
 // From now on, until the next record is written, enters and leaves are not in the log.
@@ -27,19 +30,22 @@ inline void stop_writing(Thread* thread) {
     __atomic_store_n(&ring->next, 0, __ATOMIC_RELEASE);
 }
 
-// Writes a record that begins with `head` (event_what()) at the virtual time `virt`
-// (virtual_ticks()); its cost becomes overhead.
+// Writes a record at the virtual time `virt` (virtual_ticks()); its cost becomes overhead. `what`
+// fits into its bits.
 template <typename... More>
-__attribute__((always_inline)) inline void write_headed(Thread* thread, uint64_t head,
-                                                        uint64_t virt, More... more) {
+__attribute__((always_inline)) inline void write_fitting(Thread* thread, EventKind kind,
+                                                         uint64_t what, uint64_t virt,
+                                                         More... more) {
     constexpr uint64_t kWords = 1 + sizeof...(More);
     EventRing* const ring = &thread->record->events;
     const uint64_t room = ring->next + kWords * sizeof(uint64_t);
     if (room > ring->limit || (virt - ring->base) >> kEventTimeBits != 0) [[unlikely]] {
-        if (!make_event_room(thread, virt, kWords, head)) return;
+        if (!make_event_room(thread, virt, event_form(kWords, kind), what)) return;
     }
     auto* at = reinterpret_cast<uint64_t*>(ring->next);
-    *at = ((virt - ring->base) << kEventTimeShift) + head;  // no bit is in both
+    // No bit is in two of these.
+    *at = ((virt - ring->base) << kEventTimeShift) + (what << kEventKindBits) +
+          static_cast<uint64_t>(kind);
     [[maybe_unused]] uint32_t number = 0;
     ((at[++number] = event_more(more)), ...);
     __atomic_store_n(&ring->next, reinterpret_cast<uint64_t>(at + kWords), __ATOMIC_RELEASE);
@@ -49,7 +55,7 @@ __attribute__((always_inline)) inline void write_headed(Thread* thread, uint64_t
 template <typename... More>
 __attribute__((always_inline)) inline void write_event(Thread* thread, EventKind kind,
                                                        uint32_t what, uint64_t virt, More... more) {
-    write_headed(thread, event_what(kind, what), virt, more...);
+    write_fitting(thread, kind, what & kEventWhatMask, virt, more...);
 }
 
 inline bool has_events(const Node* node) { return (node->site.flags & kNodeNoEvents) == 0; }
@@ -68,8 +74,7 @@ __attribute__((always_inline)) inline void note_node(Thread* thread, const Node*
     if (!writes_events(thread)) [[likely]]
         return;
     // A node whose index does not fit has no events.
-    const uint64_t head = (uint64_t{index} << kEventKindBits) + static_cast<uint64_t>(kind);
-    if (has_events(node)) write_headed(thread, head, virt);
+    if (has_events(node)) write_fitting(thread, kind, index, virt);
 }
 inline void note_node(Thread* thread, CellIndex node, EventKind kind, uint64_t virt) {
     note_node(thread, cell_at<Node>(node), node, kind, virt);
