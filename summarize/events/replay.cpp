@@ -40,6 +40,7 @@ Replay::Replay(LogProcess* process) : process_(*process) {
         of->count = of->ticks = of->max_ticks = 0;
         of->min_ticks = UINT64_MAX;
         of->part = 0;
+        if (is_construct(*of, OmpConstruct::kIdle)) roots_of_workers_.insert(of->parent);
     }
     for (const CellIndex cell : process->used[static_cast<int>(CellUse::kThread)]) {
         const auto* thread = part<ThreadRecord>(cell);
@@ -148,7 +149,9 @@ void Replay::add_thread(uint32_t number, EventStream* stream) {
     const auto record = threads_.find(number);
     if (record != threads_.end()) {
         thread.record = record->second;
-        thread.untold = untold_of(part<ThreadRecord>(thread.record)->root);
+        const CellIndex root = part<ThreadRecord>(thread.record)->root;
+        thread.untold = untold_of(root);
+        thread.serves_all = roots_of_workers_.count(root) != 0;
     }
     thread.last_end = thread.off_since = process_.header.start_ticks;
     thread.is_off = (process_.header.events_in_part & kEventsInWindows) != 0;
@@ -320,7 +323,8 @@ void Replay::enter(ThreadState* thread, CellIndex cell, uint64_t at) {
     Node* const of = node(cell);
     const bool moved = thread->is_moved;
     thread->is_moved = false;
-    const bool serves = std::exchange(thread->may_serve, false) && thread->open.empty();
+    const bool may_serve = std::exchange(thread->may_serve, false) || thread->serves_all;
+    const bool serves = may_serve && thread->open.empty();
     Open open{cell, at, false, false, 0, moved};
     if (moved && !thread->moving.empty()) {
         if (node(thread->moving.back().origin)->site.kind == of->site.kind)
@@ -427,7 +431,6 @@ void Replay::end_statement(ThreadState* thread, const Open& open, uint64_t at) {
     add_time(open.node, ticks);
     if (kind == SiteKind::kOpenMp) {
         thread->separate += ticks;
-        thread->may_serve = true;
         if (auto* omp = own_part<OmpPart>(node(open.node))) omp->wait_ticks += ticks;
         return;
     }

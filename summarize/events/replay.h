@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -96,7 +97,9 @@ class Replay {
         uint64_t off_since = 0;
         uint64_t off_ticks = 0;  // before
         bool moves = false;      // the last enter or leave was of such an entry
-        bool may_serve = false;  // it was idle: a region that begins now is another thread's
+        // A region that begins outside of others is another thread's: of each, of the first one.
+        bool serves_all = false;
+        bool may_serve = false;
         UntoldTime untold{};
         uint64_t paused = 0;       // so far, by order of the program
         uint64_t real_ahead = 0;   // real ticks less those of `newest`
@@ -148,6 +151,7 @@ class Replay {
     LogProcess& process_;
     std::vector<bool> is_node_;
     std::map<uint32_t, CellIndex> threads_;  // ThreadRecord by number
+    std::set<CellIndex> roots_of_workers_;   // threads of OpenMP that have been idle
     std::map<std::pair<CellIndex, CellIndex>, CellIndex> intervals_;
     std::map<std::pair<CellIndex, CellIndex>, CellIndex> metric_parts_;  // by thread and node
     CellIndex next_ = 0;
