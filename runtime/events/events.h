@@ -67,7 +67,7 @@ inline bool has_end(const Thread* thread, const ProbeEntry& entry) {
     return is_in_log(entry) || thread->record->events.is_unseen != 0;
 }
 
-// The same for a node with its index.
+// Writes an enter or leave of a node, whose index comes with it.
 __attribute__((always_inline)) inline void note_node(Thread* thread, const Node* node,
                                                      CellIndex index, EventKind kind,
                                                      uint64_t virt) {

@@ -205,7 +205,6 @@ std::vector<uint64_t> ring_words(uint64_t from, int calls, uint64_t step) {
     return words;
 }
 
-// 3 portions, of which the second is lost: words that were left out are no gap, lost ones are.
 RingRecord ended(uint64_t number) {
     RingRecord made = control(EventControl::kEnded, 5);
     made.event.more = 1;
@@ -261,6 +260,7 @@ TEST(LongInstances, CountWhatEndedWhileEventsWereOffWithoutWhatIsOutside) {
     EXPECT_EQ(text_of(out), "+7 +3 c6 c18");  // nothing more
 }
 
+// 3 portions, of which the second is lost: words that were left out are no gap, lost ones are.
 TEST(FilteredLogs, ShowTheirGapsAlone) {
     auto filters = EventFilters::start({50, ""}, "");
     ASSERT_TRUE(filters && *filters);
