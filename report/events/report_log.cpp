@@ -81,7 +81,7 @@ std::vector<std::string> what_figures_lack(const Profile& profile, const Lacks& 
     if (notes.is_filtered) lines.emplace_back("the figures are of what the filter left");
     if (lacks.incomplete != 0) {
         lines.push_back(std::to_string(lacks.incomplete) +
-                        " calls that the log holds in part are left out");
+                        " calls that the log holds in part have no time here");
     }
     return lines;
 }

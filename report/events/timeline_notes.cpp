@@ -12,7 +12,7 @@ namespace dwell {
 namespace {
 
 std::string kinds_of(const LostRecords& lost) {
-    return fmt::format(": {} enters and leaves, {} messages, {} others",
+    return fmt::format(": {} enters and leaves, {} messages and collectives, {} others",
                        lost.of[static_cast<size_t>(EventLoss::kEntersAndLeaves)],
                        lost.of[static_cast<size_t>(EventLoss::kMessages)],
                        lost.of[static_cast<size_t>(EventLoss::kOther)]);

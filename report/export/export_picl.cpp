@@ -118,7 +118,7 @@ class PiclTrace {
         const TimelineNotes& notes = timeline_.notes();
         if (notes.lost_records.all() == 0 && notes.lost_words == 0) return;
         loss_event_ = static_cast<int>(labels_.size());
-        labels_.emplace_back("records lost: enters and leaves, messages, others");
+        labels_.emplace_back("records lost: enters and leaves, messages and collectives, others");
     }
 
     // Before the earliest event (section 2.4).

@@ -392,9 +392,10 @@ enum ProbeEntryFlags : uint32_t {
     // Its enter is in the log, while events are not written (EventRing::is_unseen); else: it is
     // not.
     kEntrySwitched = 64,
+    kEntryLost = 128,  // its enter found no room: its leave is counted as lost already
 };
 // Its time runs as usual.
-constexpr uint32_t kEntryEndsSlowly = kEntryRead | kEntryWindow | kEntrySwitched;
+constexpr uint32_t kEntryEndsSlowly = kEntryRead | kEntryWindow | kEntrySwitched | kEntryLost;
 constexpr int kEntryHolderShift = 8;
 struct ProbeEntry {
     uint64_t frame;          // address of the return address of the procedure around it

@@ -153,11 +153,12 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t form, uint64_t what
     Flush flush = {0, 0};
     if (!find_room(thread, ring, kOwnWords + words, &flush)) {
         begin_unseen(thread);
-        if (entered != nullptr && (entered->flags & kEntrySwitched) != 0) {  // by this
-            entered->flags &= ~uint32_t{kEntrySwitched};
-            ring->open_before -= 1;
+        if (entered != nullptr) {
+            ring->open_before -= (entered->flags & kEntrySwitched) != 0 ? 1 : 0;  // by this
+            entered->flags = (entered->flags & ~uint32_t{kEntrySwitched}) | kEntryLost;
         }
-        ring->lost[static_cast<uint32_t>(loss_of(kind))] += 1;
+        // An enter with its leave, whenever that comes.
+        ring->lost[static_cast<uint32_t>(loss_of(kind))] += entered != nullptr ? 2 : 1;
         ring->limit = ring->next;  // so that no shorter record comes before this one's gap
         return false;
     }
@@ -171,14 +172,10 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t form, uint64_t what
         at[2] = event_more(flush.bytes);
         end_control(ring, at + 3);
     }
-    const ProbeEntry& top = *thread->on.top;
-    const bool is_end_of_lost = ring->is_unseen != 0 && (top.flags & kEntrySwitched) == 0 &&
-                                kind == EventKind::kLeave && what == top.node;
-    ring->lost[static_cast<uint32_t>(loss_of(kind))] += is_end_of_lost ? 1 : 0;
     tell_losses(ring, virt);
     tell_ended(thread, ring, virt);
     if (entered != nullptr) entered->flags &= ~uint32_t{kEntrySwitched};
-    return !is_end_of_lost;
+    return true;
 }
 
 }  // namespace dwell

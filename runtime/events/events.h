@@ -64,7 +64,8 @@ inline bool has_events(CellIndex node) { return has_events(cell_at<Node>(node));
 inline bool is_in_log(const ProbeEntry& entry) { return (entry.flags & kEntrySwitched) == 0; }
 // Whether its leave is to be written or, where records are being lost, to be counted.
 inline bool has_end(const Thread* thread, const ProbeEntry& entry) {
-    return is_in_log(entry) || thread->record->events.is_unseen != 0;
+    return (entry.flags & kEntryLost) == 0 &&
+           (is_in_log(entry) || thread->record->events.is_unseen != 0);
 }
 
 // Writes an enter or leave of a node, whose index comes with it.

@@ -253,7 +253,7 @@ class Notes : public NoteWriter {
     void add_overcount(const Overcount& overcount) {
         const auto total_ns = static_cast<double>(profile().total_ns);
         if (static_cast<double>(overcount.ns) <= kNotableOvercount * total_ns) return;
-        // Calls in part are left out, those inside of them are not.
+        // Calls that a log holds in part have no time, those inside of them have.
         if ((profile().merged_flags & kMergedEventsMissing) != 0) return;
         add(fmt::format(
             "in {} place{} what lies inside took longer than the probes around it say, "

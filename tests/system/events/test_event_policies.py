@@ -63,7 +63,8 @@ def stop():
 
 @case
 def calls_around_gaps():
-    """Where records are lost each call that is shown is one call of the program, and none is too deep."""
+    """Where records are lost each call that is shown is one call of the program, and none is too deep.
+    Each enter and leave is in the log or counted as lost."""
     run = execute([DWELL, "run", "-o", scratch("out"), "--events", "--events-ring", "64", program("deep_calls")])
     check_equal(run.code, 0, run.describe())
     check(number_before(run.stderr, "records found no room in a full ring") > 0, run.describe())
@@ -82,7 +83,12 @@ def calls_around_gaps():
         elif numbers:
             numbers[-1].add(event["args"]["volume"])
     check(gaps > 1, f"{gaps} gaps" + said)
-    check(0 < deepest <= int(run.stdout), f"depth {deepest}" + run.describe())
+    depth, blocks = map(int, run.stdout.split())
+    check(0 < deepest <= depth, f"depth {deepest}" + run.describe())
+    begun = sum(event["ph"] == "B" for event in events)
+    without_leave = number_before(said, "calls without an end")
+    lost = number_before(said, "enters and leaves")
+    check_equal(2 * begun - without_leave + lost, 2 * blocks, "enters and leaves" + said)
 
 
 @case

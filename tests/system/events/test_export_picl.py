@@ -137,10 +137,10 @@ def lost():
     if "records were lost" not in said:
         raise Skip("nothing was lost")
     trace = Trace(path, 1)
-    event = trace.user_event("records lost: enters and leaves, messages, others")
+    event = trace.user_event("records lost: enters and leaves, messages and collectives, others")
     marks = trace.marks[0][2:]  # behind those of events off and on
     check_equal({mark.event for mark in marks}, {event}, "marks")
-    counts = re.search(r"rings: (\d+) enters and leaves, (\d+) messages, (\d+) others", said).groups()
+    counts = re.search(r"rings: (\d+) enters and leaves, (\d+) messages and collectives, (\d+) others", said).groups()
     check_equal([sum(mark.data[i] for mark in marks) for i in range(3)], [int(n) for n in counts], "lost")
     blocks = len(trace.of(0, trace.user_event("block quick@")))
     check(0 <= 2 * (300000 - blocks) - int(counts[0]) <= 2 * len(marks), f"{blocks} blocks, {counts} lost")

@@ -1,5 +1,5 @@
 /* Blocks inside of each other, up to kDepth. Markers at the beginning and end of each have its
- * number as their volume. Prints the largest depth. */
+ * number as their volume. Prints the largest depth and their number. */
 #include <dwell.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +26,6 @@ static void block(int depth) {
 int main(void) {
     srand(3);
     while (begun < kBlocks) block(1);
-    printf("%d\n", deepest);
+    printf("%d %lu\n", deepest, begun);
     return 0;
 }
