@@ -84,9 +84,11 @@ uint64_t EventCollector::entries_counted(Rank* rank) {
     const size_t cells = rank->records.header().cells_used;
     const uint32_t left_out = rank->records.header().events_left_out;
     std::vector<CellIndex> nodes;
-    for_each_thread(rank,
-                    [&](CellIndex, const ThreadRecord& thread) { nodes.push_back(thread.root); });
     uint64_t counted = 0;
+    for_each_thread(rank, [&](CellIndex, const ThreadRecord& thread) {
+        nodes.push_back(thread.root);
+        counted += thread.events.recursions_counted;
+    });
     for (size_t left = cells; !nodes.empty() && left != 0; --left) {
         const auto* const found = rank->records.at<Node>(nodes.back());
         nodes.pop_back();

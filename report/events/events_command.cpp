@@ -129,12 +129,12 @@ KeptEvents collect_left_events(const std::string& directory, const std::string& 
         kept.lines.insert(kept.lines.end(), losses.begin(), losses.end());
     }
     std::error_code none;
-    const bool has_others = !find_logs(directory + "/events").empty() &&
+    const std::string before = directory + "/events";
+    const bool has_others = std::filesystem::is_directory(before, none) &&
+                            !find_logs(before).empty() &&
                             !std::filesystem::equivalent(directory, out, none);
-    if (has_others) {
-        kept.lines.push_back("events: those that dwell run has written before are in " + directory +
-                             "/events");
-    }
+    if (has_others)
+        kept.lines.push_back("events: those that dwell run has written before are in " + before);
     const std::vector<uint32_t> ranks = unfinished_ranks(directory);
     if (!ranks.empty()) kept.last = last_events(logs_of_job(directory, out), ranks);
     return kept;

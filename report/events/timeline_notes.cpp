@@ -58,8 +58,8 @@ std::vector<std::string> what_is_missing(const TimelineNotes& notes) {
          fmt::format("calls of {} places with too many events are only counted (--events-rate)",
                      notes.reduced_places));
     told(notes.entries_counted,
-         "entries of short procedures, loops and blocks were only counted in the run "
-         "(--probe-limit)");
+         "entries of procedures, loops and blocks were only counted in the run: they were short "
+         "(--probe-limit) or too deep");
     told(notes.threads_without, "threads had no room for a ring, and have no events");
     if (notes.is_filtered) lines.push_back(line_of_log(notes.filter, notes.unfinished_logs != 0));
     told(notes.lost_words, "words are missing in the logs");

@@ -78,7 +78,8 @@ std::vector<UserJob> jobs_of_user(std::vector<std::string>* of_others) {
         if (name.starts_with(prefix) && about.st_uid == geteuid()) {
             jobs.push_back(job_in(entry.path().string()));
             jobs.back().job = name.substr(prefix.size());
-        } else if (name.starts_with("dwell-") && of_others != nullptr) {
+        } else if (of_others != nullptr && about.st_uid != geteuid() &&
+                   name.starts_with("dwell-")) {
             of_others->push_back(name);
         }
     }

@@ -23,6 +23,15 @@ void set_idle(pid_t thread, bool idle) {
     sched_setscheduler(thread, idle ? SCHED_IDLE : SCHED_OTHER, &none);
 }
 
+std::string why_none(const std::string& window) {
+    if (window.empty())
+        return "events: none, because nothing took place that --events and its options choose";
+    if (window == "off")
+        return "events: none, because nobody switched them on (dwell events JOB on, "
+               "dwell_events_on())";
+    return "events: none, because --events-window " + window + " did not begin";
+}
+
 }  // namespace
 
 void EventWatch::start() {
@@ -83,11 +92,7 @@ std::vector<std::string> EventWatch::stop() {
                 static_cast<double>(events.bytes) * 1e-6, static_cast<double>(used_ns_) * 1e-9));
         }
         if (!events.are_there && events.error.empty() && events.threads_without == 0)
-            lines.push_back(window_text_.empty()
-                                ? "events: none, because nothing took place that --events and its "
-                                  "options choose"
-                                : "events: none, because --events-window " + window_text_ +
-                                      " did not begin");
+            lines.push_back(why_none(window_text_));
         if (filters_ && events.filter) {
             for (std::string& line : filters_->lines_of(*events.filter))
                 lines.push_back("events: " + line);

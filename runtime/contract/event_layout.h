@@ -145,7 +145,8 @@ struct EventRing {
     uint64_t paused_told;  // of ThreadRecord::paused_ticks, in records kPaused
     uint64_t is_unseen;    // enters and leaves are not written: events are off, or are being lost
     uint64_t open_before;  // entries in the log that were open when that began
-    uint64_t unused_of_reader[2];
+    uint64_t recursions_counted;  // entries without enter and leave, part of ProbePart::untimed
+    uint64_t unused;
 };
 static_assert(sizeof(EventRing) == 3 * 64);
 

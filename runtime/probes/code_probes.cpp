@@ -108,7 +108,7 @@ DWELL_COLD void enter_code(uint64_t function, uint64_t call, const Frame* frame)
             return;
         }
         if (too_deep) {
-            count_untimed(cell_at<Node>(found.node));
+            count_untimed(thread, cell_at<Node>(found.node));
             return;
         }
         thread->known_children[known_child_slot(function, mixed, parent)] = {
@@ -175,7 +175,7 @@ inline bool enter_known_code(Thread* thread, uint64_t function, uint64_t call, c
             push_by_kind(thread, known->node, known->enter_kind, row_of(function, call), procedure);
             return true;
         }
-        count_untimed(node);
+        count_untimed(thread, node);
         push_without_node(thread, row_of(function, call), procedure);
         thread->code_counted += 1;
         thread->slow_overhead += code_count_ticks();

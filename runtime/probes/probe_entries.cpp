@@ -174,7 +174,7 @@ __attribute__((noinline)) void count_by_call(Thread* thread, const SiteRow* row,
         enter_unusually(row, slot);
         return;
     }
-    count_reduced(cell_at<Node>(known->node), row);
+    count_reduced(thread, cell_at<Node>(known->node), row);
     end_counted(thread, row, slot);
 }
 
@@ -201,7 +201,7 @@ __attribute__((noinline)) void enter_otherwise(Thread* thread, const SiteRow* ro
         return;
     }
     if (known.enter_kind == EnterKind::kCounted) {
-        count_reduced(node, row);
+        count_reduced(thread, node, row);
         end_counted(thread, row, slot);
         return;
     }
@@ -224,7 +224,7 @@ __attribute__((noinline)) void count_too_deep(Thread* thread, const SiteRow* row
         enter_unusually(row, slot);
         return;
     }
-    count_reduced(node, row);
+    count_reduced(thread, node, row);
     end_counted(thread, row, slot);
 }
 

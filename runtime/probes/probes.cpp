@@ -455,7 +455,7 @@ void enter_slowly(const SiteRow* row, const uint64_t* slot, uint64_t) {
         counted = counted || too_deep;
         Node* node = cell_at<Node>(found.node);
         if (counted) {
-            count_reduced(node, row);
+            count_reduced(thread, node, row);
         } else {
             open_entry(thread, key, frame, found, start);
         }

@@ -90,15 +90,18 @@ inline bool is_left_loop(const ProbeEntry& entry, const SiteRow* row) {
 
 // Counts an entry of a site that is only counted; its node has a second line. While the node is
 // open this is recursion, which has no time of its own at any level, so no time is missing.
-inline void count_untimed(Node* node) {
+inline void count_untimed(Thread* thread, Node* node) {
     auto* part = cell_at<ProbePart>(node->part);
     node->count += 1;
-    (node->site.open != 0 ? part->untimed : part->counted) += 1;
+    const bool is_recursion = node->site.open != 0;
+    (is_recursion ? part->untimed : part->counted) += 1;
+    if (is_recursion && writes_events(thread) && has_events(node))
+        thread->record->events.recursions_counted += 1;
 }
 
 // Counts an entry of `row`, which is reduced, and estimates from it the entries missed in gaps.
-inline void count_reduced(Node* node, const SiteRow* row) {
-    count_untimed(node);
+inline void count_reduced(Thread* thread, Node* node, const SiteRow* row) {
+    count_untimed(thread, node);
     auto* part = cell_at<ProbePart>(node->part);
     const uint64_t gap = __atomic_load_n(&g_gap, __ATOMIC_RELAXED);
     if (part->gap.number != gap >> 32) part->gap = {static_cast<uint32_t>(gap >> 32), 0};

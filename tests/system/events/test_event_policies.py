@@ -21,13 +21,19 @@ LOST = "records were lost in full rings"
 ALONE = {"LD_PRELOAD": LIBRARY, "DWELL_EVENTS": "all", "DWELL_EVENTS_FULL": "flush", "DWELL_EVENTS_RING": "64"}
 
 
+def probed(name, *options):
+    """The program of this source, with probes."""
+    skip_unless(os.path.exists(os.path.join(WRAPPERS, "dwell_gcc.so")), "no wrapper for gcc")
+    binary = scratch(name.removesuffix(".c"))
+    made = execute([os.path.join(WRAPPERS, "dwell-gcc"), "-O2", "-g", *options, source(name), "-o", binary],
+                   env={"DWELL_CC_ALL": "1"}, cwd=scratch())
+    check_equal(made.code, 0, made.describe())
+    return binary
+
+
 def leaves():
     """events_vectors.c with probes, and what it prints without dwell."""
-    skip_unless(os.path.exists(os.path.join(WRAPPERS, "dwell_gcc.so")), "no wrapper for gcc")
-    binary = scratch("leaves")
-    made = execute([os.path.join(WRAPPERS, "dwell-gcc"), "-O2", "-g", f"-DCALLS={CALLS}",
-                    source("events_vectors.c"), "-o", binary], env={"DWELL_CC_ALL": "1"}, cwd=scratch())
-    check_equal(made.code, 0, made.describe())
+    binary = probed("events_vectors.c", f"-DCALLS={CALLS}")
     half = CALLS * (CALLS - 1) / 2
     return binary, f"{half:.1f} {2 * half:.1f} {half / 2:.1f} {2 * half:.1f}\n"
 
@@ -89,6 +95,20 @@ def calls_around_gaps():
     without_leave = number_before(said, "calls without an end")
     lost = number_before(said, "enters and leaves")
     check_equal(2 * begun - without_leave + lost, 2 * blocks, "enters and leaves" + said)
+
+
+@case
+def too_deep():
+    """Each entry that is not in the log, because too many were open, is counted."""
+    run = execute([DWELL, "run", "-o", scratch("out"), "--events", "--probe-limit", "off",
+                   probed("deep_recursion.c", "-fno-optimize-sibling-calls")])
+    check_equal(run.code, 0, run.describe())
+    threads, said = exported(scratch("out"))
+    (events,) = threads.values()
+    begun = [name for phase, name in names_of(events) if phase == "B" and name != "main"]
+    counted = number_before(said, "entries of procedures, loops and blocks were only counted")
+    check(0 < begun.count("deep") < 3000, f"{begun.count('deep')} entries" + said)
+    check_equal(len(begun) + counted, 2 * 3000, "procedures and loops" + said)
 
 
 @case
