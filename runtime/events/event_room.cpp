@@ -103,19 +103,37 @@ void tell_losses(EventRing* ring, uint64_t virt) {
     end_control(ring, at + 1 + kEventLosses);
 }
 
-// From now on records are written, or are not: how many open entries have their enter in the log.
-uint64_t switch_entries(Thread* thread, bool writes) {
-    uint64_t logged = 0;
+template <typename Do>
+void for_each_open(Thread* thread, const Do& with) {
     for (uint32_t i = 0; i < kProbeStacks && thread->stacks[i].base != nullptr; ++i) {
         const ProbeStack& stack = i == thread->on_number ? thread->on : thread->stacks[i];
         for (ProbeEntry* entry = stack.base + 1; entry <= stack.top; ++entry) {
-            const bool is_logged = ((entry->flags & kEntrySwitched) != 0) == writes;
-            entry->flags ^= kEntrySwitched;
-            if (is_logged && (entry->row & kRowWithoutNode) == 0 && has_events(entry->node))
-                logged += 1;
+            with(entry, (entry->row & kRowWithoutNode) == 0 && has_events(entry->node));
         }
     }
+}
+
+// From now on records are written, or are not: how many open entries have their enter in the log.
+uint64_t switch_entries(Thread* thread, bool writes) {
+    uint64_t logged = 0;
+    for_each_open(thread, [&](ProbeEntry* entry, bool has_records) {
+        const bool is_logged = ((entry->flags & kEntrySwitched) != 0) == writes;
+        entry->flags ^= kEntrySwitched;
+        if (is_logged && has_records) logged += 1;
+    });
     return logged;
+}
+
+// At the end of a gap: leaves of what was entered in it are lost, whenever they come.
+void lose_open(Thread* thread, EventRing* ring, const ProbeEntry* entered) {
+    constexpr auto kLost = static_cast<uint32_t>(EventLoss::kEntersAndLeaves);
+    if (ring->is_unseen == 0 || ring->lost[kLost] == ring->told[kLost]) return;
+    for_each_open(thread, [&](ProbeEntry* entry, bool has_records) {
+        const bool is_lost = (entry->flags & (kEntrySwitched | kEntryLost)) == 0;
+        if (!is_lost || !has_records || entry == entered) return;
+        entry->flags |= kEntryLost;
+        ring->lost[kLost] += 1;
+    });
 }
 
 void tell_ended(Thread* thread, EventRing* ring, uint64_t virt) {
@@ -153,12 +171,11 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t form, uint64_t what
     Flush flush = {0, 0};
     if (!find_room(thread, ring, kOwnWords + words, &flush)) {
         begin_unseen(thread);
-        if (entered != nullptr) {
-            ring->open_before -= (entered->flags & kEntrySwitched) != 0 ? 1 : 0;  // by this
-            entered->flags = (entered->flags & ~uint32_t{kEntrySwitched}) | kEntryLost;
+        if (entered != nullptr && (entered->flags & kEntrySwitched) != 0) {  // by this
+            entered->flags &= ~uint32_t{kEntrySwitched};
+            ring->open_before -= 1;
         }
-        // An enter with its leave, whenever that comes.
-        ring->lost[static_cast<uint32_t>(loss_of(kind))] += entered != nullptr ? 2 : 1;
+        ring->lost[static_cast<uint32_t>(loss_of(kind))] += 1;
         ring->limit = ring->next;  // so that no shorter record comes before this one's gap
         return false;
     }
@@ -172,10 +189,14 @@ bool make_event_room(Thread* thread, uint64_t virt, uint64_t form, uint64_t what
         at[2] = event_more(flush.bytes);
         end_control(ring, at + 3);
     }
+    const ProbeEntry& top = *thread->on.top;
+    const bool is_end_of_lost = ring->is_unseen != 0 && (top.flags & kEntrySwitched) == 0 &&
+                                kind == EventKind::kLeave && what == top.node;
+    lose_open(thread, ring, entered);
     tell_losses(ring, virt);
     tell_ended(thread, ring, virt);
     if (entered != nullptr) entered->flags &= ~uint32_t{kEntrySwitched};
-    return true;
+    return !is_end_of_lost;
 }
 
 }  // namespace dwell
